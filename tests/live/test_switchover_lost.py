@@ -115,7 +115,7 @@ def test_a_source_that_is_lost_when_it_had_begun_does_not_keep_the_others_closed
     for host in (target, other):
         newest = "SELECT state FROM important.semisync_journal ORDER BY number DESC LIMIT 1"
         assert host.value(newest) == "begun"
-    assert "failover.yml goes on with the others" in cluster.move(target, good=False)
+    assert "failover.yml, which continues with the others" in cluster.move(target, good=False)
     assert "VERDICT proven" in cluster.run("failover", "--check")
     cluster.run("failover")
     kept = certificate(cluster.folder)
@@ -142,7 +142,7 @@ def test_a_target_that_is_lost_when_it_was_open_leaves_one_that_takes_writes(clu
     assert said and cluster.writable() == []
     assert f"{ACCEPT}interrupted" in cluster.move(target, good=False)
     refused = cluster.run("failover", good=False)
-    assert f"{target.name} may have been open, and could not be read" in refused
+    assert f"{target.name} may have been writable, and could not be read" in refused
     assert f"{ACCEPT}interrupted,unwatched" in refused
     cluster.run("failover", "-e", f"{ACCEPT}interrupted,unwatched")
     kept = certificate(cluster.folder)

@@ -65,9 +65,7 @@ def contradiction(evidence: Evidence) -> str:
         for beat in evidence.beats.get(member.host) or ():
             host, other = seen.setdefault(beat["number"], (member.host, beat))
             if identity_of_beat(beat) != identity_of_beat(other):
-                return (
-                    f"{host} and {member.host} have different beats by the number {beat['number']}"
-                )
+                return f"{host} and {member.host} have different beats {beat['number']}"
     return ""
 
 

@@ -35,7 +35,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchov
 
 # What semisync_hook_fence can do about a source that may live.
 FENCES = {
-    survivors.FENCE_PENDING: ". If you accept this, the tasks of semisync_hook_fence must end it"
+    survivors.FENCE_PENDING: ". If you accept this, the tasks of semisync_hook_fence must kill it"
     " first",
     survivors.FENCE_DONE: ". The tasks of semisync_hook_fence have run, and must not return before"
     " it is dead",
@@ -83,7 +83,13 @@ def cases(evidence: Evidence, chosen: Member | None) -> list[Case]:
     read = survivors.readable(evidence.members)
     if not read:
         listed = "; ".join(f"{host}: {why}" for host, why in survivors.unread(evidence).items())
-        return [Case("no_replica", f"no replica was read ({listed})", "bring one of them back")]
+        return [
+            Case(
+                "no_replica",
+                f"no replica was read ({listed})",
+                "bring one of them back, and run this again",
+            )
+        ]
     first = [*of_source(evidence), *of_sides(evidence), *of_measure(evidence)]
     if not all(case.acceptable for case in first):
         # The other cases rest on these.
@@ -106,9 +112,9 @@ def of_source(evidence: Evidence) -> Iterator[Case]:
     if answers:
         yield Case(
             "source_answers",
-            f"{source.host}: the source lives ({answers})",
-            "use switchover.yml for a source that lives; if it hangs, first power it off or kill it"
-            f" (SIGKILL): a clean shutdown confirms commits that no replica has{ends}",
+            f"{source.host}: the source is alive ({answers})",
+            "use switchover.yml. If the source hangs, power it off or kill it (SIGKILL); never shut"
+            f" it down cleanly, which confirms commits that no replica has{ends}",
             fence == survivors.FENCE_PENDING,
         )
     elif not survivors.seen_dead(evidence):
@@ -140,8 +146,8 @@ def of_fence(evidence: Evidence) -> Iterator[Case]:
     if evidence.unfenced:
         yield Case(
             "unfenced",
-            f"a task of semisync_hook_fence failed, or did not run, for"
-            f" {', '.join(sorted(evidence.unfenced))}: the source is not known to be fenced",
+            f"{', '.join(sorted(evidence.unfenced))}: a task of semisync_hook_fence failed, or did"
+            " not run: the source is not known to be fenced",
             "fence it by hand, or repair what failed, and run this again",
             True,
         )
@@ -185,9 +191,9 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
         if not survivors.by_gtid(member):
             yield Case(
                 f"by_file:{member.host}",
-                f"{member.host} follows by file and position: what it would lack after it follows"
-                " another source is not known",
-                "run gtid.yml, which enables GTIDs, while the source lives",
+                f"{member.host} follows by file and position: it cannot be known what it would lack"
+                " on another source",
+                "run gtid.yml, which enables GTIDs, while the source is alive",
             )
     row, _differ = current_source.newest_row(evidence.members)
     closed = interrupted_switchover.closed_by_hand(evidence.members, row)
@@ -226,7 +232,7 @@ def of_reading(evidence: Evidence) -> Iterator[Case]:
     for host, why in sorted(survivors.unread(evidence).items()):
         yield Case(
             f"unread:{host}",
-            f"a commit may be only on {host}, which could not be read ({why})",
+            f"{host} could not be read ({why}), and may be the only one with a confirmed commit",
             "bring it back without starting its replication, and run this again",
             True,
         )
@@ -272,8 +278,9 @@ def of_past(evidence: Evidence) -> Iterator[Case]:
     if blind:
         yield Case(
             "unwatched",
-            f"it is not known whether {source} confirmed commits alone: {blind}",
-            "look in its error log whether semi-sync was switched off; run verify.yml from cron",
+            f"{source}: it is not known whether it confirmed commits without a replica: {blind}",
+            "check its error log for semi-sync that was switched off, and run verify.yml from cron"
+            " in future",
             True,
         )
     elif unknown or (lapse and lapse.known):
@@ -295,8 +302,8 @@ def of_sets(evidence: Evidence) -> Iterator[Case]:
         if own and not interrupted_switchover.was_source(evidence.members, row, member):
             yield Case(
                 f"errant:{member.host}",
-                f"{member.host} has transactions that it wrote itself: {own}",
-                "after a promotion every server would get them; find out what they are",
+                f"{member.host} has errant transactions, which it wrote itself: {own}",
+                "find out what they are: after a promotion every server would get them",
                 True,
             )
     gone = source_log.gone(evidence)
@@ -322,7 +329,7 @@ def of_sets(evidence: Evidence) -> Iterator[Case]:
         yield Case(
             "incomparable",
             f"no replica has everything: {'; '.join(survivors.differences(evidence))}",
-            "read from its binary or relay log what only it has, and decide which replica to keep",
+            "read what only one of them has from its binary or relay log, and decide which to keep",
         )
 
 

@@ -317,8 +317,8 @@ def logical_fence_words(evidence: Evidence) -> str:
         )
     return (
         f"logical fence: once the IO threads are stopped, {source} gets no acknowledgement. If"
-        f" it is up but cut off from the network, it confirms alone {seconds:g} s after that"
-        " (its timeout): what it confirms from then on is lost"
+        f" it is up but cut off from the network, it confirms commits without a replica {seconds:g}"
+        " s after that (its timeout): those commits are lost"
     )
 
 

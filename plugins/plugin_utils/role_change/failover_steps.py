@@ -172,7 +172,7 @@ def plan_the_rest(run: RunContext, facts: Facts) -> dict[str, object]:
         run.say(
             [
                 f"Failover of cluster {run.name} from {opened.source} was interrupted after"
-                f" {opened.target.host} was opened: the remaining steps are done now"
+                f" {opened.target.host} became writable: the remaining steps are done now"
             ]
         )
     return {"changed": False, "certificate": kept}

@@ -186,7 +186,7 @@ def not_frozen(opened: Opened, evidence: Evidence) -> list[str]:
 def finish_problems(opened: Opened, members: list[Member]) -> list[str]:
     """Why it cannot be completed."""
     return [
-        f"{member.host} has received what {opened.target.host}, which was opened, lacks:"
+        f"{member.host} has received what {opened.target.host}, which is writable, lacks:"
         f" {lacks(opened, member)}. Find out what it is before {member.host} follows it"
         for member in members
         if member is not opened.target
@@ -216,7 +216,8 @@ def of_unknown_run(
         "verdict": certificate.NOT_PROVEN,
         "window": None,
         "reasons": [
-            f"{target.host} was opened by a run of which this controller has no record, or by hand"
+            f"{target.host} was made writable by hand, or by a run of which this controller has no"
+            " record"
         ],
         "pending": [],
         "proven_until": None,

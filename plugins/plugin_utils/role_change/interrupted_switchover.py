@@ -90,9 +90,9 @@ def closed_by_hand(members: list[Member], row: JournalRow | None) -> Member | No
 def opens_by_hand(target: Member) -> str:
     """What to do about a target that was closed_by_hand()."""
     return (
-        f"{target.host} was closed by hand: it is read-only although its server was not restarted"
-        " since it became the source. If it is to be the source, run SET GLOBAL read_only = 0"
-        " there; verify.yml then says what is left to do"
+        f"{target.host} was made read-only by hand: its server was not restarted since it became"
+        " the source. If it is to be the source, run SET GLOBAL read_only = 0 there; verify.yml"
+        " then says what is left to do"
     )
 
 
@@ -206,17 +206,17 @@ def found(
     if is_read(target):
         if opened(members, row) is None:
             return None
-        return Case(INTERRUPTED, f"{words}; {there} was opened", f"bring {here} back")
+        return Case(INTERRUPTED, f"{words}; {there} became writable", f"bring {here} back")
     why = "it is not in the inventory" if target is None else target.error
     if is_read(source) and never_allowed(members, row):
         return Case(
             INTERRUPTED,
-            f"{words}; {here} follows no server, so it never let {there} open",
+            f"{words}; {here} follows no server, so {there} never became writable",
             f"run switchover.yml again with the same host: {here} is the source again without it",
         )
     return Case(
         INTERRUPTED,
-        f"{words}; {there} may have been open, and could not be read ({why}): what it confirmed"
+        f"{words}; {there} may have been writable, and could not be read ({why}): what it confirmed"
         " then may be on no host that was read",
         f"bring {there} back without starting its replication, and run this again",
         True,
@@ -254,5 +254,5 @@ def refused(
     accept = "" if is_read(target) else " with -e semisync_failover_accept=interrupted"
     return [
         f"{unread}. Bring it back and run this again. If it is lost for good, run"
-        f" failover.yml{accept}, which goes on with the others"
+        f" failover.yml{accept}, which continues with the others"
     ]

@@ -91,7 +91,7 @@ def unwatched(evidence: Evidence) -> str:
     if not last:
         return f"no run of verify.yml has kept a look at {source}"
     if any(last.get(key) is None for key in ("status", "timeout", "wait_no_replica")):
-        return f"the last look at {source}, at {last.get('at')}, has not all that is asked for"
+        return f"the last look at {source}, at {last.get('at')}, lacks facts that the verdict needs"
     return elsewhere(evidence)
 
 
@@ -301,6 +301,6 @@ def since_unknown(evidence: Evidence) -> str:
         return ""
     last = look_at_source(evidence)
     return (
-        f"it was degraded at the last look, at {last['at']}, and no look before that is known at"
-        " which it had nothing that the replicas lack"
+        f"it was degraded at the last look, at {last['at']}, and no earlier look is known at which"
+        " the replicas had everything that it had"
     )

@@ -51,6 +51,9 @@ class Way(NamedTuple):
         return {"name": self.name, "closed": self.closed, "does": self.does}
 
 
+UNDECIDED = f"the verdict is '{CANNOT_TELL}'"
+
+
 def ways(
     host: str,
     source: str,
@@ -200,16 +203,16 @@ def by_starting(look: FormerLook) -> str:
     by = look.get("read_only_by")
     keeps = f"{by} keeps it read-only" if by else "with read_only = ON in an option file of yours"
     return (
-        "; only its server reads that: start it, which commits all that the log has (systemctl"
-        f" start {look['unit']}, {keeps}), and run this again, which then queries it"
+        "; only its own server can read the log. Start it (systemctl"
+        f" start {look['unit']}; {keeps}), which commits all that the log has, and run this again"
     )
 
 
 def attach_closed(judged: Judged) -> str:
     if judged.verdict == PHANTOMS:
-        return "it has what the new source lacks"
+        return "it has errant transactions"
     if judged.verdict == CANNOT_TELL:
-        return "it is not known whether it has what the new source lacks"
+        return "it is not known whether it has errant transactions"
     return "; ".join(judged.hindrances)
 
 
@@ -224,7 +227,7 @@ def replay_closed(
     if engine == "mariadb":
         return f"{source} already has higher sequence numbers, and MariaDB accepts no lower ones"
     if judged.verdict != PHANTOMS:
-        return "there is nothing to replay" if judged.verdict == CLEAN else "the verdict"
+        return "there is nothing to replay" if judged.verdict == CLEAN else UNDECIDED
     log = look.get("log")
     if not log:
         return f"the binary log of {host} was not read: {look.get('why', '')}"
@@ -249,9 +252,9 @@ def truncate_closed(
     if engine != "mariadb":
         return "MySQL does not support this"
     if judged.verdict != PHANTOMS:
-        return "there is nothing to roll back" if judged.verdict == CLEAN else "the verdict"
+        return "there is nothing to roll back" if judged.verdict == CLEAN else UNDECIDED
     if not look.get("down"):
-        return f"the server of {host} was restarted since, which committed everything in its log"
+        return f"the server of {host} runs, and has committed everything in its log"
     log = look.get("log")
     if not log:
         return f"the binary log of {host} was not read: {look.get('why', '')}"

@@ -222,7 +222,7 @@ def of_candidate(evidence: Evidence, chosen: Member | None) -> Iterator[Check]:
     read = [member for member in survivors.readable(evidence.members) if survivors.by_gtid(member)]
     lacks = not chosen or any(survivors.lacking(chosen, other) for other in read)
     own = {member.host: survivors.own_writes(evidence, member) for member in read}
-    errant = [f"{host} wrote {words} itself" for host, words in own.items() if words]
+    errant = [f"{host} has the errant transactions {words}" for host, words in own.items() if words]
     gone = source_log.gone(evidence)
     good: bool | None = not lacks and not errant and not gone
     if good and gone is None and not last_look.unwatched(evidence):
@@ -232,7 +232,7 @@ def of_candidate(evidence: Evidence, chosen: Member | None) -> Iterator[Check]:
     yield premise(
         "C4",
         chosen.host if chosen else source_of(evidence.members).host,
-        "it lacks nothing that another has or the source had, and none has transactions of its own",
+        "it has all that another replica has or the source had; no replica has errant transactions",
         "; ".join(survivors.differences(evidence) + errant + seen)
         or (same if good is not None else "what the source had at the last look is not known"),
         good,
@@ -260,7 +260,7 @@ def of_relay_logs(evidence: Evidence, _chosen: Member | None) -> Iterator[Check]
             "C5",
             member.host,
             f"neither its server nor its applier started since the last look ({since}), or nothing"
-            " was thrown away",
+            " was discarded",
             f"{seen}; there is no last look" if lost is None else lost or seen,
             None if lost is None else not lost,
             "SHOW GLOBAL STATUS LIKE 'Uptime'; SHOW PROCESSLIST; SELECT @@GLOBAL.sync_relay_log,"
@@ -298,14 +298,14 @@ def of_source(evidence: Evidence, _chosen: Member | None) -> Iterator[Check]:
     observed = blind
     if not blind:
         observed = (
-            f"at {last['at']} status {last['status']}, timeout {last['timeout']} ms, waits without"
-            f" replicas {last['wait_no_replica']}, {last['wait_sessions']} sessions waited;"
+            f"at {last['at']} status {last['status']}, timeout {last['timeout']} ms,"
+            f" wait_no_replica {last['wait_no_replica']}, {last['wait_sessions']} sessions waited;"
             f" {end_words(evidence)}; {unknown or lapse_words(evidence, lapse)}"
         )
     yield premise(
         "C7",
         source_of(evidence.members).host,
-        "semi-sync ON at the last look, and its timeout longer than what was left of its life",
+        "semi-sync ON at the last look, and the source ended before its timeout was over",
         observed,
         # What is in its log is still to be applied.
         None if blind or source_log.covers(evidence) else lapse is None and not unknown,
@@ -323,7 +323,7 @@ def lapse_words(evidence: Evidence, lapse: last_look.Window | None) -> str:
     if lapse.known:
         return f"its error log says that semi-sync was off after {begin}"
     why = spent_words(evidence)
-    return f"{why}may have confirmed alone from {begin} to {end}" + (
+    return f"{why}may have confirmed commits without a replica from {begin} to {end}" + (
         "" if lapse.ended else ", or until its server is dead"
     )
 

@@ -243,8 +243,8 @@ def sentences(
     receiving = [replica["host"] for replica in ranked["ranking"] if replica["receives"]]
     if receiving:
         lines.append(
-            f"{' and '.join(receiving)} received from a source while this was read: this is only"
-            " true of that moment. Stop the writers, or the source, and run this again."
+            f"{' and '.join(receiving)} received from a source while this was read: the ranking is"
+            " true of that moment only. Stop the writers, or the source, and run this again."
         )
     if best["to_apply"] != 0:
         lines.append(f"Let {best['host']} apply what it has before clients write to it.")
@@ -334,14 +334,14 @@ def past_of_source(evidence: Evidence) -> str:
     host = source_of(evidence.members).host
     blind, lapse = last_look.unwatched(evidence), last_look.window(evidence)
     if blind:
-        return f"Whether {host} confirmed commits alone is not known: {blind}."
+        return f"{host}: it is not known whether it confirmed commits without a replica: {blind}."
     unknown = last_look.since_unknown(evidence)
     if unknown:
-        return f"{host} may have confirmed commits alone: {unknown}."
+        return f"{host} may have confirmed commits without a replica: {unknown}."
     if not lapse:
         return (
-            f"{host} has confirmed nothing alone: its timeout has not passed since the last look."
-            " This does not see a clean shutdown, or semi-sync that was changed by hand."
+            f"{host} has confirmed nothing without a replica: its timeout has not passed since the"
+            " last look. A clean shutdown, or semi-sync that was changed by hand, is not seen."
         )
     begin = survivors.stamp(lapse.begin)
     if lapse.known:
@@ -349,4 +349,7 @@ def past_of_source(evidence: Evidence) -> str:
             f"{host} was degraded at the last look: what it confirmed from {begin} on may be on no"
             " replica."
         )
-    return f"{host} confirmed nothing alone before {begin}; after that its timeout may have passed."
+    return (
+        f"{host} confirmed nothing without a replica before {begin}; after that its timeout may"
+        " have passed."
+    )

@@ -149,8 +149,8 @@ def reject(
     """
     run, host = facts.run, facts.former.host
     if run.options.again:
-        left = "its IO thread stays stopped" if facts.missed else "is held as before"
-        raise RejectedError(f"{words}. {host} is running read-only, and {left}", kept)
+        left = "its IO thread stays stopped" if facts.missed else "it stays quarantined"
+        raise RejectedError(f"{words}. {host} runs read-only, and {left}", kept)
     try:
         run.refuse([words])
     except cluster.RefusedError as error:
@@ -173,12 +173,14 @@ def barred(facts: RejoinFacts) -> str:
     """Why no method is possible at all."""
     if not facts.row and not facts.missed:
         words = (
-            f"the journal does not say that a failover took the source's role from"
-            f" {facts.former.host}, and it"
+            f"by the journal no failover took the source's role from {facts.former.host}, and it"
         )
         if facts.former.info is None:
-            return f"{words} was not read, so it is not known whether it missed one"
-        return f"{words} follows no former source: run site.yml, which reports what it is"
+            return (
+                f"{words} could not be read, so it is not known whether it missed one; make it"
+                " readable, and run this again"
+            )
+        return f"{words} follows no former source: run site.yml, which reports its state"
     if waiting := methods.waiting(facts.former):
         return waiting
     if facts.behind and not facts.missed:
@@ -265,7 +267,7 @@ def record_plan(facts: RejoinFacts, way: str) -> RejoinRecordPlan:
         "to_id": current_source.identity(facts.source),
         "position": facts.new_has().gtids,
         "verdict": facts.judged().verdict,
-        "details": f"by the way {way if way == FINISH else facts.own['rejoin_way']}",
+        "details": f"by method {way if way == FINISH else facts.own['rejoin_way']}",
     }
     return RejoinRecordPlan(entry, facts.own["canary_schema"])
 

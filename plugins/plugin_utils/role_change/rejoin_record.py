@@ -202,9 +202,9 @@ def rejoin_lines(kept: RejoinRecord) -> list[str]:
     if kept["way"] not in [one["name"] for one in kept["ways"]]:
         return [*lines, f"  It follows {source} already"]
     for method in kept["ways"]:
-        state = f"closed: {method['closed']}" if method["closed"] else method["does"]
+        state = f"not possible: {method['closed']}" if method["closed"] else method["does"]
         mark = ">" if method["name"] == kept["way"] else " "
-        lines.append(f"  {mark} way {method['name']}: {state}")
+        lines.append(f"  {mark} method {method['name']}: {state}")
     return lines
 
 
@@ -264,6 +264,9 @@ def why_not(kept: RejoinRecord, closed: str) -> str:
     others = [one for one in kept["ways"] if one["name"] != kept["way"]]
     opened = [asked(kept, one["name"]) for one in others if not one["closed"]]
     words = f"{host} cannot rejoin by method {kept['way']}: {closed}"
+    if kept["way"] not in [one["name"] for one in kept["ways"]]:
+        # It is attached already, and has to be replaced or replayed.
+        words = f"{host}: {closed}"
     if kept["verdict"] == CANNOT_TELL and not kept["read_by"]:
         # Its transactions may become readable later: do not suggest discarding them.
         return f"{words} ({kept['points'][0]['reason']})"
@@ -271,10 +274,10 @@ def why_not(kept: RejoinRecord, closed: str) -> str:
         return f"{words}. No other method is possible: " + "; ".join(
             f"{one['name']}, because {one['closed']}" for one in others
         )
-    words += ". It can by " + " or ".join(opened) + ", which is your consent"
+    words += f". To consent to another method, pass {' or '.join(opened)}"
     lost = [one["name"] for one in others if not one["closed"] and one["name"] != REPLAY]
     if lost:
-        words += f"; by {' and '.join(lost)} {source} never gets what only {host} has"
+        words += f"; with {' and '.join(lost)} {source} never gets what only {host} has"
     return words
 
 

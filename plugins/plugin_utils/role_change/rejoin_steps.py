@@ -96,7 +96,7 @@ def consent(way: str, judged: Judged, named: str) -> str:
     if not unnamed:
         return ""
     return (
-        f"{unnamed} was not consented to. After you have read what is shown, pass"
+        f"you have not consented to {unnamed}: read these transactions, then pass"
         f" -e semisync_rejoin_phantoms={judged.phantoms}"
     )
 

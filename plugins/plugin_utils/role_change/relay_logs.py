@@ -192,7 +192,7 @@ def lost_by_start(evidence: Evidence, member: Member) -> str:
         return f"{words}, and relay_log_recovery discarded its relay log"
     up_since = kernel_since(evidence, member)
     if up_since is None:
-        return f"{words}, and it is not known whether its machine did"
+        return f"{words}, and it is not known whether its machine was started too"
     if up_since > since and str(variables.get("sync_relay_log")) != "1":
         return (
             f"its machine started at {survivors.stamp(up_since)}, after the last look, and"
@@ -249,7 +249,7 @@ def lost_by_reset(evidence: Evidence, member: Member) -> str:
     if before is None:
         return "no two looks have seen it: it is not known whether its applier was restarted"
     if running is None:
-        return "it could not be read since when its applier runs"
+        return "the start time of its applier could not be read"
     if not running:
         return "its applier does not run: it is not known whether its relay log was reset"
     # Numbers start again from 1 with the server, a thread's age does not show a wrong clock.

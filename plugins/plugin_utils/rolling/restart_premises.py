@@ -97,8 +97,8 @@ def target_refusals(members: list[Member], known: Mark, wish: Wish) -> list[str]
 def unit_refusals(members: list[Member], known: Mark) -> list[str]:
     """Servers that systemd does not restart."""
     return [
-        f"{member.host}: its server belongs to no systemd unit, by which it could be restarted; set"
-        " semisync_service"
+        f"{member.host}: its server belongs to no systemd unit that could restart it; set"
+        " semisync_service to its unit"
         for member in members
         if member.host in known["hosts"] and not known["hosts"][member.host]["unit"]
     ]
@@ -113,8 +113,8 @@ def source_refusals(members: list[Member], known: Mark) -> list[str]:
     if known["working"] or status["status"] == "ON":
         return []
     return [
-        f"{source.host}: its semi-sync status is {status['status'] or 'unknown'}, so commits are"
-        " not acknowledged already; run verify.yml to see why, and repair that first"
+        f"{source.host}: its semi-sync status is {status['status'] or 'unknown'}, so"
+        " commits are not acknowledged even now; run verify.yml to see why, and repair that first"
     ]
 
 

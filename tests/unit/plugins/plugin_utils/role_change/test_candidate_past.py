@@ -11,7 +11,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 )
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
-NOTHING_ALONE = "db1 has confirmed nothing alone"
+NOTHING_ALONE = "db1 has confirmed nothing without a replica"
 
 
 def said(engine="mysql", last=None, change=None):
@@ -37,12 +37,12 @@ def test_what_the_source_may_have_confirmed_alone(engine, changes, words):
 
 def test_without_a_look_nobody_knows():
     (line,) = said(last=None)
-    assert "is not known: no run of verify.yml has kept a look at db1" in line
+    assert "without a replica: no run of verify.yml has kept a look at db1" in line
 
 
 @pytest.mark.parametrize(
     "engine,words",
-    [("mysql", "it is not known whether its machine did"), ("mariadb", "MDEV-4698")],
+    [("mysql", "whether its machine was started too"), ("mariadb", "MDEV-4698")],
 )
 def test_a_replica_that_was_started_since_is_named(engine, words):
     def started(members):

@@ -184,7 +184,7 @@ def test_a_source_that_may_live_can_be_left_to_a_hook_that_ends_it_and_to_nothin
     assert (alone.name, alone.acceptable) == (name, False)
     (ahead,) = found(survivors.FENCE_PENDING)
     assert (ahead.name, ahead.acceptable) == (name, True)
-    assert "semisync_hook_fence must end it first" in ahead.remedy
+    assert "semisync_hook_fence must kill it first" in ahead.remedy
     # A hook that has not ended it.
     (behind,) = found(survivors.FENCE_DONE)
     # Of one that answers it is known that it lives; of the other its tasks' word is all there is.

@@ -310,7 +310,7 @@ def test_the_fence_of_a_lossless_source_has_days():
     assert "7.0 days" in words and "confirms nothing" in words
     kept["wait_no_replica"] = "OFF"
     words = certificate.fence_words(remnants.evidence("mysql", last=kept))
-    assert "confirms alone" in words
+    assert "confirms commits without a replica" in words
 
 
 def test_the_fence_is_named_with_its_deadline():

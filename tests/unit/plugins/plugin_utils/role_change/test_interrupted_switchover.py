@@ -163,13 +163,13 @@ def test_a_target_that_was_closed_by_hand_is_not_opened_and_the_way_out_is_said(
     row = evidence.members[1].info["journal"]
     assert interrupted_failover.find(evidence.members, None) is None
     (words,) = switchover_plan.unread(evidence.members, row)
-    assert "db2 was closed by hand" in words and "SET GLOBAL read_only = 0" in words
+    assert "db2 was made read-only by hand" in words and "SET GLOBAL read_only = 0" in words
     assert "failover.yml" not in words and "db1 (no server listens) could not be read" in words
     found = cases.decide(evidence).cases
     if channel:
         # Who is the source is not clear: db2's channel is to db1.
         assert [case.name for case in found] == ["unclear"]
-        assert "db2 was closed by hand" in found[0].remedy
+        assert "db2 was made read-only by hand" in found[0].remedy
     else:
         assert [case.name for case in found] == ["source_answers"]
     # What is said leads out.
@@ -209,7 +209,7 @@ def test_two_that_are_lost_take_a_word(engine):
     evidence = lost_source(engine)
     evidence.members[1].info, evidence.members[1].error = None, "unreachable"
     (case,) = [one for one in cases.decide(evidence).cases if one.name == "interrupted"]
-    assert case.acceptable and "db2 may have been open" in case.words
+    assert case.acceptable and "db2 may have been writable" in case.words
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -262,10 +262,10 @@ def test_switchover_says_which_playbook_leads_out():
     evidence = lost_source("mysql")
     (said,) = switchover_plan.unread(evidence.members, row_of("mysql"))
     assert "db1 (no server listens) could not be read" in said
-    assert said.endswith("failover.yml, which goes on with the others")
+    assert said.endswith("failover.yml, which continues with the others")
     evidence = lost_target("mysql")
     (said,) = switchover_plan.unread(evidence.members, row_of("mysql"))
-    assert "failover.yml with -e semisync_failover_accept=interrupted, which goes on" in said
+    assert "failover.yml with -e semisync_failover_accept=interrupted, which continues" in said
 
 
 def test_the_source_takes_its_role_back_without_the_target():

@@ -105,7 +105,7 @@ def test_a_mariadb_takes_back_its_logs_end_where_its_release_does_it_right(versi
 @pytest.mark.parametrize(
     "more,words",
     [
-        ({"down": False}, "was restarted since"),
+        ({"down": False}, "runs, and has committed everything"),
         ({"log": None, "why": "encrypted"}, "was not read: encrypted"),
         ({"version": ""}, "is not known"),
         ({"log": {"shown": {"lasting": ["0-1-5", "0-1-6"]}}}, "0-1-5 and others cannot be rolled"),

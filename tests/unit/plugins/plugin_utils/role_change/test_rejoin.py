@@ -280,8 +280,8 @@ def test_what_could_not_be_read_is_no_verdict(run):
 @pytest.mark.parametrize(
     "by,words",
     [
-        ("/etc/mysql/zz.cnf", "(systemctl start mysql, /etc/mysql/zz.cnf keeps it read-only)"),
-        ("", "(systemctl start mysql, with read_only = ON in an option file of yours)"),
+        ("/etc/mysql/zz.cnf", "(systemctl start mysql; /etc/mysql/zz.cnf keeps it read-only)"),
+        ("", "(systemctl start mysql; with read_only = ON in an option file of yours)"),
     ],
 )
 def test_a_log_that_only_the_server_reads_names_how_a_verdict_is_had(run, by, words):
@@ -325,7 +325,7 @@ def test_one_that_no_failover_left_behind_is_site_ymls(run):
     run.down(run.has)
     for host in ("db2", "db3"):
         run.values[host]["info"].update(held=[])
-    with pytest.raises(cluster.RefusedError, match="the journal does not say"):
+    with pytest.raises(cluster.RefusedError, match="by the journal no failover took"):
         run.step("judge")
     # One that follows has nothing to come back from.
     judged = run.step("judge", rejoin="db3")
@@ -370,7 +370,7 @@ def test_one_that_somebody_attached_with_what_it_has_alone_may_be_replaced(run):
     run.values["db1"]["info"] = info
     run.values["db1"][LOOKED] = {"down": False, "log": None, "why": "x", "reach": ""}
     run.values["db2"]["info"]["variables"]["gtid_strict_mode"] = "ON"
-    with pytest.raises(cluster.RefusedError, match="it follows, but it has what"):
+    with pytest.raises(cluster.RefusedError, match="it follows, but it has errant"):
         run.step("judge")
     assert run.step("judge", rejoin_way="seed")["way"] == "seed"
     with pytest.raises(cluster.RefusedError, match="semisync_seed_method is none"):
@@ -408,7 +408,7 @@ def test_behind_the_start_it_is_judged_again_and_the_first_verdict_is_kept(run):
     if run.mariadb:
         # The server did not take all of it back.
         info["gtid"]["gtid_binlog_state"] += ",0-1-999"
-        with pytest.raises(cluster.RefusedError, match="running read-only, and is held as before"):
+        with pytest.raises(cluster.RefusedError, match="runs read-only, and it stays quarantined"):
             run.step("judge", rejoin_way=way, again=True)
 
 
@@ -451,7 +451,7 @@ def test_what_a_replica_that_missed_the_failover_has_alone_is_not_thrown_away(ru
 def test_what_a_replica_of_mysql_received_and_has_not_applied_counts(monkeypatch, tmp_path):
     run = Run(monkeypatch, tmp_path, "mysql")
     who_was_away(run)["channel"]["retrieved"] = beyond(run)
-    with pytest.raises(cluster.RefusedError, match="has what the new source lacks"):
+    with pytest.raises(cluster.RefusedError, match="it has errant transactions"):
         run.step("judge", "db2", rejoin="db3")
 
 
@@ -516,7 +516,7 @@ def test_who_lost_its_role_after_another_leaves_what_is_left_of_its_channel_to_t
 def test_a_replica_that_does_not_run_is_to_be_started(run):
     run.values["db3"]["info"] = dict(UNREAD)
     with pytest.raises(
-        cluster.RefusedError, match="was not read, so it is not known whether it missed"
+        cluster.RefusedError, match="could not be read, so it is not known whether it missed"
     ):
         run.step("judge", rejoin="db3")
 
