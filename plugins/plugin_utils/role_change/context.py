@@ -434,6 +434,6 @@ def forks_problem(members: Sequence[Member]) -> list[str]:
     if number >= len(members):
         return []
     return [
-        f"Ansible works on {number} hosts at a time (forks), but a switchover needs all"
+        f"Ansible works on {number} hosts at a time (forks), but a role change needs all"
         f" {len(members)} hosts of its cluster at once: pass --forks {len(members)}"
     ]

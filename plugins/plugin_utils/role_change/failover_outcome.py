@@ -54,7 +54,7 @@ def not_frozen(evidence: survivors.Evidence) -> list[Case]:
     return [
         Case(
             f"not_stopped:{member.host}",
-            f"the IO thread of {member.host} did not stop: {why_not(frozen.get(member.host))}",
+            f"{member.host}: its IO thread did not stop: {why_not(frozen.get(member.host))}",
             "run this again; every IO thread that was stopped is started again",
         )
         for member in survivors.readable(evidence.members)
@@ -300,7 +300,7 @@ def failover_failure(kept: Certificate, parts: Parts) -> str:
     if kept["outcome"] != DONE:
         return (
             f"{where}: it is not known whether {target} took over: {kept['reason']}. First check"
-            " read_only there"
+            f" read_only on {target}"
         )
     left = switchover_outcome.left_over(parts)
     if left:

@@ -28,12 +28,13 @@ REMEDIES = {
     "unreachable": "make its host reachable, without starting its server",
     "alive": "kill it (SIGKILL) first; nothing may write there while its log is read",
     "program": "install the client programs of its server on that host",
-    "encrypted": "no program can read it without the server; start the server only once you accept"
-    " losing what only it has",
-    "not_strict": "without gtid_strict_mode it cannot be known what the candidate lacks; set it on"
-    " the source and the replicas in advance",
+    "encrypted": "no program can read it without its server; start that server only once you accept"
+    " to lose what only it has",
+    "not_strict": "without gtid_strict_mode it cannot be known what the candidate lacks; set it"
+    " ON on all servers before the next failover",
     "cut_short": "its disk had the missing transactions at the last look: look for them there",
-    "unsynced": "set sync_binlog to 1: otherwise a power cut may lose the end of the log",
+    "unsynced": "a power cut may have lost the end of the log; set sync_binlog to 1 before the next"
+    " failover",
 }
 OTHERWISE = "read its binary log by hand before you start its server"
 

@@ -439,7 +439,7 @@ def plan_lines(plan: SwitchoverRun) -> list[str]:
     """The plan as text."""
     lines = [f"Switchover of cluster {plan['cluster']} from {plan['from']} to {plan['to']}"]
     if plan["mode"] != SWITCH:
-        verb = "undone" if plan["mode"] == UNDO else "finished"
+        verb = "rolled back" if plan["mode"] == UNDO else "completed"
         return [f"{lines[0]} was interrupted, and is {verb} first"]
     lines.append("  Premises")
     lines += [f"    {row['host']}: {row['premise']}: {row['observed']}" for row in plan["premises"]]
