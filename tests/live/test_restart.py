@@ -4,17 +4,15 @@ name, every server is restarted once, no row is lost, and a run that is killed i
 
 from __future__ import annotations
 
-import json
-import pathlib
 import random
 
 import pytest
 
-from support.acknowledged import RELEASES, Writers, judge, rows_of, same_data
-from support.eventually import eventually
+from support.acknowledged import RELEASES
 from support.killed import listening, places, was_killed
-from support.live_hosts import Host, hosts, inventory, playbook, words
-from support.watching import Watcher, left_alone, longest_wait, protection, starts
+from support.live_hosts import hosts, playbook, words
+from support.rolled import Cluster
+from support.watching import Watcher, left_alone, longest_wait, starts
 
 pytestmark = pytest.mark.long
 
@@ -23,44 +21,13 @@ CONSENT = ("-e", "semisync_allow_disruption=true")
 LONGEST = 15
 
 
-class Cluster:
-    """Three hosts, the first of which is the source by the inventory."""
-
-    def __init__(self, made: list[Host], folder: pathlib.Path) -> None:
-        self.hosts, self.folder = made, folder
-        self.writers = Writers(made[-1], made, 20)
-        self.file = inventory(
-            folder, {made[0]: {}}, {host: {} for host in made[1:]}, semisync_timeout=10000
-        )
-
-    def source(self) -> Host:
-        (one,) = [host for host in self.hosts if protection(host)]
-        return one
-
-    def whole(self) -> None:
-        """Wait until all replicas acknowledge."""
-        eventually(
-            lambda: protection(self.source()) == ("ON", len(self.hosts) - 1), "all acknowledge", 90
-        )
-
-    def marked(self) -> bool:
-        return (self.folder / "results" / "default" / "restart_begun.json").exists()
-
-    def record(self) -> dict:
-        file = self.folder / "results" / "default" / "latest" / "restart.json"
-        return json.loads(file.read_text(encoding="utf-8"))
-
-
 @pytest.fixture(scope="module", params=["mysql", "mariadb"], name="cluster")
 def fixture_cluster(request, tmp_path_factory):
     names = ["source", "replica1", "replica2"]
     wanted = [(name, request.param, RELEASES[request.param]) for name in names]
     for made in hosts(*wanted, turn=f"live-restart-{request.param}"):
-        cluster = Cluster(made, tmp_path_factory.mktemp("cluster"))
-        done = playbook("site", cluster.file)
-        assert done.returncode == 0, done.stdout + done.stderr
-        cluster.writers.prepare(made[0])
-        cluster.whole()
+        cluster = Cluster(made, tmp_path_factory.mktemp("cluster"), "restart")
+        cluster.set_up()
         yield cluster
 
 
@@ -130,21 +97,11 @@ def roll(cluster: Cluster, *arguments: str) -> dict[str, float]:
     assert [starts(host) - 1 for host in cluster.hosts] == before
     assert unprotected == []
     assert left_alone(cluster.source()) == 0
-    is_whole(cluster, known)
+    cluster.is_whole(known)
     wait = longest_wait(known)
     print(f"{cluster.hosts[0].server}: longest wait {wait:.2f} s, {len(known['times'])} rows")
     assert wait < LONGEST
     return {"wait": wait}
-
-
-def is_whole(cluster: Cluster, known: dict) -> None:
-    """Every row is there once, and the run is closed."""
-    same_data(cluster.hosts)
-    for host in cluster.hosts:
-        assert judge(known, rows_of(host)) == {"lost": [], "unexpected": [], "twice": []}, host.name
-        host.sql("SET SESSION sql_log_bin = 0; TRUNCATE app.written")
-    assert not cluster.marked()
-    cluster.whole()
 
 
 def test_every_server_is_restarted_once_and_the_role_returns(cluster):
@@ -184,7 +141,7 @@ def test_a_run_that_is_killed_is_finished_by_the_same_command(cluster, tmp_path)
         assert done.returncode == 0, where
         assert [starts(host) - 1 for host in cluster.hosts] == before, where
         assert unprotected == [], where
-        is_whole(cluster, known)
+        cluster.is_whole(known)
 
 
 def test_only_what_has_a_restart_pending_is_restarted(cluster):
