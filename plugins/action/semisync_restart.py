@@ -19,6 +19,7 @@ SPEC = {
     "info_from": {"type": "str", "required": True},
     "working": {"type": "str"},
     "moving": {"type": "str"},
+    "upgrades": {"type": "bool", "default": False},
     "results_dir": {"type": "path", "default": "results"},
     "run": {"type": "str"},
 }

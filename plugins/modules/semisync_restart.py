@@ -9,10 +9,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_restart
-short_description: (internal) Plan the restart of a cluster's servers, one after another
+short_description: (internal) Plan the restart or upgrade of a cluster's servers, in order
 version_added: "1.0.0"
 description:
-  - The decisions of P(dbre.semisync.restart#role), in order.
+  - The decisions of P(dbre.semisync.restart#role) and P(dbre.semisync.upgrade#role), in order.
   - Keeps on the controller how each server was before the run, and what the run does next, so that
     the next run finishes an interrupted one.
   - Connects to nothing.
@@ -22,7 +22,8 @@ options:
       - V(plan) judges the premises, and plans or refuses.
       - V(mend) decides whether the switchover of an interrupted run has anything left to do.
       - V(note) keeps what the run does next.
-      - V(done) checks that every server was restarted, keeps the record, and ends the run.
+      - V(done) checks that every server was restarted or upgraded, keeps the record, and ends the
+        run.
     type: str
     choices: [plan, mend, note, done]
     required: true
@@ -32,6 +33,10 @@ options:
   moving:
     description: With O(step=note), the host to which the source's role moves next.
     type: str
+  upgrades:
+    description: Whether the servers get the version in C(semisync_upgrade_to).
+    type: bool
+    default: false
 extends_documentation_fragment:
   - dbre.semisync.internal
   - dbre.semisync.cluster
@@ -134,6 +139,18 @@ catch_up:
   description: Seconds that it may take to catch up.
   returned: O(step=plan)
   type: int
+from:
+  description: The version that this host's server had before the run.
+  returned: O(step=plan)
+  type: str
+shutdown:
+  description: The value of C(innodb_fast_shutdown) before an upgrade.
+  returned: O(step=plan)
+  type: int
+way_back:
+  description: How this host's server gets its old version again, or that it cannot.
+  returned: O(step=plan)
+  type: str
 mark:
   description: How the servers were when the run began, and what it does.
   returned: O(step=plan)

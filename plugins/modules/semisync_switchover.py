@@ -54,6 +54,12 @@ options:
       - Whether O(step=report) runs after everything else. It records the first look at the source.
     type: bool
     default: false
+  upgrades:
+    description:
+      - Whether the former source is stopped and upgraded next, so that at O(step=plan) it may be of
+        an older series than the target.
+    type: bool
+    default: false
   results_dir:
     description: Folder for results.
     type: path
@@ -356,6 +362,7 @@ def main() -> None:
             info_from={"type": "str"},
             fenced={"type": "bool", "default": False},
             settled={"type": "bool", "default": False},
+            upgrades={"type": "bool", "default": False},
             results_dir={"type": "path", "default": "results"},
             option_file={"type": "path"},
             journal_schema={"type": "str", "default": "important"},

@@ -172,6 +172,7 @@ ROWS = (
     tasks_file("semisync_hook_before_open"),
     tasks_file("semisync_hook_after_open"),
     tasks_file("semisync_hook_fence"),
+    tasks_file("semisync_hook_upgrade"),
     # server
     number("semisync_restart_timeout", 1, DAY, "seconds"),
     text(
@@ -214,6 +215,8 @@ ROWS = (
     switch("semisync_restart_back"),
     choice("semisync_restart_only", "all", "pending"),
     texts("semisync_restart_accept", r"[a-z_]+", "names of cases, such as unprotected"),
+    # upgrade
+    text("semisync_upgrade_to", r"([0-9]+(\.[0-9]+){1,2})?", "a version, such as 11.8 or 8.4.6"),
     # failover
     text("semisync_failover_to"),
     texts(

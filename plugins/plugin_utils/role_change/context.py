@@ -133,6 +133,7 @@ class Options(NamedTuple):
         settled: whether the report comes after everything else.
         fenced: whether a failover's plan comes after the tasks that fence the source.
         again: whether a rejoin's judgement comes after the start of the former source.
+        upgrades: whether a switchover's former source is upgraded next, so that it may be older.
     """
 
     step: str
@@ -144,6 +145,7 @@ class Options(NamedTuple):
     settled: bool
     fenced: bool
     again: bool
+    upgrades: bool
 
 
 # Options that the modules do not get.
@@ -173,6 +175,7 @@ def options_of(arguments: Mapping[str, object], operation: str) -> Options:
         settled=boolean(arguments.get("settled") or False),
         fenced=boolean(arguments.get("fenced") or False),
         again=boolean(arguments.get("again") or False),
+        upgrades=boolean(arguments.get("upgrades") or False),
     )
 
 

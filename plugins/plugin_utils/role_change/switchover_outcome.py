@@ -18,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SEE_ITS_RESULT
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check, checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
@@ -189,7 +190,7 @@ def settled(
     rows: list[Check] = []
     for member in members:
         if member.host != plan["to"]:
-            rows.append(follower(plan, member))
+            rows.append(follower(plan, member, is_older(plan, member, members)))
         changes = (plans.get(member.host) or {}).get("server_changes")
         rows.append(
             check.row(
@@ -204,8 +205,17 @@ def settled(
     return rows
 
 
-def follower(plan: SwitchoverRun, member: Member) -> Check:
-    """S8 of one host. The former source must acknowledge too, as the target did before."""
+def is_older(plan: SwitchoverRun, member: Member, members: list[Member]) -> bool:
+    """Whether a server is of an older series than the new source, as in an upgrade."""
+    series = {one.host: parse_version(one.facts["version"])[:2] for one in members if one.info}
+    here, there = series.get(member.host), series.get(plan["to"])
+    return bool(here and there and here < there)
+
+
+def follower(plan: SwitchoverRun, member: Member, older: bool) -> Check:
+    """S8 of one host. The former source must acknowledge too, as the target did before; the applier
+    of an older version may stop at what it does not know.
+    """
     channel = None if member.info is None else member.channel
     peer = next(one for one in plan["hosts"][member.host]["members"] if one["host"] == plan["to"])
     there = channel is not None and (channel["source_host"], str(channel["source_port"])) == (
@@ -215,7 +225,9 @@ def follower(plan: SwitchoverRun, member: Member) -> Check:
     observed = member.error if member.info is None else channels.describe_channel(channel)
     if channel is not None and not there:
         observed += f", from {channel['source_host']}:{channel['source_port']}"
-    good, expected = there and channels.running(channel), f"it follows {plan['to']}"
+    receives = channel is not None and channel["io_running"] == "Yes"
+    runs = receives if older else channels.running(channel)
+    good, expected = there and runs, f"it follows {plan['to']}"
     if member.host == plan["from"]:
         status = member.facts["semisync"]["replica"]["status"]["status"] if good else "OFF"
         good, expected = good and status == "ON", f"{expected}, semi-sync status ON"

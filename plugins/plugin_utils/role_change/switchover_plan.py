@@ -48,7 +48,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_switchover,
-    switchover_premises,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
     where_they_listen,
@@ -231,7 +230,6 @@ def planned_switchover(
     made = of_cluster(name, mode, source.host, target.host, token, hosts)
     if mode == SWITCH:
         made["statements"] = switchover_statements(source, target, members, looks, settings, hosts)
-        made["premises"] = switchover_premises.rows(members, looks, settings)
     return made
 
 

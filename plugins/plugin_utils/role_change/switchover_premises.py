@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 def rows(
-    members: list[Member], looks: SwitchoverLooks, settings: Settings
+    members: list[Member], looks: SwitchoverLooks, settings: Settings, upgrades: bool = False
 ) -> list[SwitchoverPremise]:
-    """All premises of a switchover, also those that do not hold."""
-    return [plan_row(one) for one in premises(members, looks, settings)]
+    """All premises of a switchover, also those that do not hold; see premises()."""
+    return [plan_row(one) for one in premises(members, looks, settings, upgrades)]
 
 
 def plan_row(one: Check) -> SwitchoverPremise:
@@ -60,11 +60,12 @@ def refusals(
     members: list[Member],
     looks: SwitchoverLooks,
     settings: Settings,
+    upgrades: bool = False,
 ) -> list[str]:
-    """The premises that do not hold, as messages."""
+    """The premises that do not hold, as messages; see premises()."""
     return [
         f"{one['host']}: {one['title']}: {one['observed']}; {one['remedy']}"
-        for one in check.failed(list(premises(members, looks, settings)))
+        for one in check.failed(list(premises(members, looks, settings, upgrades)))
     ]
 
 
@@ -99,8 +100,13 @@ def premises(
     members: list[Member],
     looks: SwitchoverLooks,
     settings: Settings,
+    upgrades: bool = False,
 ) -> Iterator[Check]:
-    """Every premise, in the order in which they are shown."""
+    """Every premise, in the order in which they are shown.
+
+    Args:
+        upgrades: whether the former source is stopped next, to be upgraded.
+    """
     source = source_of(members)
     (target,) = (member for member in members if member.host == settings["switchover_to"])
     if target is source:
@@ -114,7 +120,7 @@ def premises(
         return
     yield from gtid_premises(members)
     yield from channels_premises(members)
-    yield from versions_premises(source, target, members)
+    yield from versions_premises(source, target, members, upgrades)
     yield from semisync_premises(source, target, members)
     yield from positions_premises(source, target, members, looks, settings)
     yield from connection_premises(source, target, members, looks, settings)
@@ -178,6 +184,7 @@ def versions_premises(
     source: Member,
     target: Member,
     members: list[Member],
+    upgrades: bool,
 ) -> Iterator[Check]:
     mine, theirs = version(target), version(source)
     yield premise(
@@ -189,11 +196,15 @@ def versions_premises(
     )
     for member in members:
         if member is not target:
+            # It need only receive and acknowledge until then; what its applier cannot do, it does
+            # with the new version.
+            next_one = upgrades and member is source
             yield premise(
                 f"it can follow {target.host}",
                 member.host,
-                version(member)[:2] >= mine[:2],
-                f"{member.facts['version']}, and {target.host} has {target.facts['version']}",
+                next_one or version(member)[:2] >= mine[:2],
+                f"{member.facts['version']}, and {target.host} has {target.facts['version']}"
+                + (", which it gets next" if next_one else ""),
                 "a replica must not be of an older series than its source; upgrade it first",
             )
 

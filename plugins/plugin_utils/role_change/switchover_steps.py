@@ -120,6 +120,8 @@ def plan(run: RunContext, row: JournalRow | None) -> dict[str, object]:
     mode = switchover_plan.mode_of(members, row, looks, own["switchover_to"])
     run.refuse(refusals(run, row, looks, mode))
     made = switchover_plan.planned_switchover(run.name, members, looks, own, run.token, mode, row)
+    if mode == SWITCH:
+        made["premises"] = switchover_premises.rows(members, looks, own, run.options.upgrades)
     if run.speaks():
         run.say(switchover_plan.plan_lines(made))
     return dict(made, changed=False)
@@ -142,7 +144,7 @@ def refusals(
         return current_source.decide(members).problems
     if mode == SWITCH:
         wrong = problems.reading_problems(members) or current_source.decide(members).problems
-        return wrong or switchover_premises.refusals(members, looks, run.own)
+        return wrong or switchover_premises.refusals(members, looks, run.own, run.options.upgrades)
     return switchover_plan.interrupted_problems(members, row, looks) if row else []
 
 

@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run of restart.yml keeps of its cluster until it is done, so that the next run finishes
-one that was interrupted: how each server was before, and what the run was doing.
+"""What a run of restart.yml or upgrade.yml keeps of its cluster until it is done, so that
+the next run finishes one that was interrupted: how each server was before, and what the run was
+doing.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import upgrade_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
-# The file in the cluster's folder of results.
-FILE = "restart_begun.json"
+# The files in the cluster's folder of results.
+RESTART_FILE, UPGRADE_FILE = "restart_begun.json", "upgrade_begun.json"
 
 
 class Before(TypedDict):
@@ -49,6 +51,7 @@ class Mark(TypedDict):
         hosts: those to restart, as they were.
         working: the host whose server the run was restarting; empty if none.
         moving: the host to which the run was moving the role; empty if none.
+        to: the version that the servers shall have; empty if they are only restarted.
     """
 
     began: str
@@ -58,6 +61,7 @@ class Mark(TypedDict):
     hosts: dict[str, Before]
     working: str
     moving: str
+    to: str
 
 
 class Wish(NamedTuple):
@@ -69,6 +73,7 @@ class Wish(NamedTuple):
         accepted: names of cases that are accepted.
         consent: whether clients may be disturbed.
         units: host -> its semisync_service, if that is set.
+        to: the version that the servers shall have; empty if they are only restarted.
     """
 
     target: str
@@ -76,6 +81,7 @@ class Wish(NamedTuple):
     accepted: list[str]
     consent: bool
     units: Mapping[str, str]
+    to: str = ""
 
 
 def before(info: Info, unit: str) -> Before:
@@ -88,6 +94,13 @@ def before(info: Info, unit: str) -> Before:
         "unit": unit,
         "log": log if log.startswith("/") else "",
     }
+
+
+def is_done(known: Mark, host: str, info: Info) -> bool:
+    """Whether a server is as the run wants it: it has the version, or was restarted."""
+    if known["to"]:
+        return upgrade_path.reached(info["version"], known["to"])
+    return was_restarted(known["hosts"][host], info)
 
 
 def was_restarted(known: Before, info: Info) -> bool:
@@ -117,6 +130,7 @@ def made(
         },
         "working": "",
         "moving": "",
+        "to": wish.to,
     }
 
 
@@ -131,7 +145,7 @@ def is_down(member: Member) -> bool:
 
 
 def pending(mark: Mark, members: list[Member]) -> list[str]:
-    """The hosts that the run has left to restart, or to bring back, in the members' order."""
+    """The hosts that the run has left to do, or to bring back, in the members' order."""
     return [
         member.host
         for member in members
@@ -139,7 +153,7 @@ def pending(mark: Mark, members: list[Member]) -> list[str]:
         and (
             member.host == mark["working"]
             or member.info is None
-            or not was_restarted(mark["hosts"][member.host], member.facts)
+            or not is_done(mark, member.host, member.facts)
         )
     ]
 

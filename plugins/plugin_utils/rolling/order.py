@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The order in which the servers of a cluster are restarted: replicas first, one after another,
-then the source's role moves, and the former source is last.
+"""The order in which the servers of a cluster are restarted or upgraded: replicas first, one
+after another, then the source's role moves, and the former source is last.
 """
 
 from __future__ import annotations
@@ -82,19 +82,23 @@ def lines(
     resumed: bool,
 ) -> list[str]:
     """The plan as text."""
+    to = known["to"]
     if order.empty:
-        return [f"Nothing to restart in cluster {name}"]
+        return [f"Nothing to {f'upgrade to {to}' if to else 'restart'} in cluster {name}"]
     went_on = f"; it goes on with the run that began at {known['began']}" if resumed else ""
-    said = [f"Restart of the servers of cluster {name}, one after another{went_on}"]
+    what = f"Upgrade to {to}" if to else "Restart"
+    said = [f"{what} of the servers of cluster {name}, one after another{went_on}"]
     everyone = [member.host for member in members]
     steps = [
-        f"{host}: restart, while {words_of(acknowledging(everyone, order.source, host))}"
+        f"{host}: {verb(known, host)}, while"
+        f" {words_of(acknowledging(everyone, order.source, host))}"
         for host in order.replicas
     ]
     if order.last:
         steps += [
-            f"the source's role moves from {order.source} to {order.target}",
-            f"{order.source}: restart as a replica, while"
+            f"the source's role moves from {order.source} to {order.target}"
+            + (f"; {no_way_back(known)}" if to else ""),
+            f"{order.source}: {verb(known, order.source)} as a replica, while"
             f" {words_of(acknowledging(everyone, order.target, order.source))}",
         ]
     if order.back:
@@ -102,6 +106,31 @@ def lines(
     said += [f"  {number}. {words}" for number, words in enumerate(steps, 1)]
     said.append("  Each is waited for until it has caught up and acknowledges again")
     return said
+
+
+def verb(known: Mark, host: str) -> str:
+    """What is done with a host's server."""
+    if not known["to"]:
+        return "restart"
+    return f"upgrade from {known['hosts'][host]['version']} to {known['to']}"
+
+
+def no_way_back(known: Mark) -> str:
+    """What is said before the role moves to a server of the new version."""
+    return f"from then on there is no way back to {known['hosts'][known['source']]['version']}"
+
+
+def way_back(known: Mark, source: str, host: str) -> str:
+    """How a replica gets its old version again, while the source still has that."""
+    old = known["hosts"][host]["version"] if host in known["hosts"] else ""
+    if not known["to"] or not old:
+        return ""
+    if source != known["source"]:
+        return f"The source has the new version, so there is no way back to {old}."
+    return (
+        f"The way back, as long as the role has not moved: install {old} with an empty data"
+        f" directory, and run site.yml, which seeds it from {source}."
+    )
 
 
 def acknowledging(

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What must hold before the first server of a cluster is restarted. Each refusal names the host,
-what was found, and what to do.
+"""What must hold before the first server of a cluster is restarted or upgraded. Each refusal
+names the host, what was found, and what to do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source, problems
-from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import mark, order
+from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import (
+    mark,
+    order,
+    upgrade_path,
+)
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.mark import Mark, Wish
@@ -28,7 +32,9 @@ if TYPE_CHECKING:
 
 # The case in which no replica acknowledges while another is restarted.
 UNPROTECTED = "unprotected"
-CASES = (UNPROTECTED,)
+# That in which upgrade.yml has not been run on such servers.
+UNTRIED = "untried"
+CASES = (UNPROTECTED, UNTRIED)
 
 
 def reading_refusals(members: list[Member], known: Mark | None) -> list[str]:
@@ -45,7 +51,7 @@ def reading_refusals(members: list[Member], known: Mark | None) -> list[str]:
 
 
 def restart_refusals(members: list[Member], known: Mark, ordered: Order, wish: Wish) -> list[str]:
-    """Everything else that is wrong with a restart."""
+    """Everything else that is wrong with a restart or an upgrade."""
     if ordered.empty:
         return []
     return [
@@ -70,7 +76,7 @@ def consent_refusals(wish: Wish) -> list[str]:
     if wish.consent:
         return []
     return [
-        "a restart ends the clients' connections to each server, and the role's move keeps writers"
+        "each server's clients are disconnected once, and the role's move keeps writers"
         " out for about a second; say -e semisync_allow_disruption=true"
     ]
 
@@ -120,11 +126,14 @@ def source_refusals(members: list[Member], known: Mark) -> list[str]:
 
 def replica_refusals(members: list[Member], known: Mark) -> list[str]:
     """Replicas that do not follow or do not acknowledge, but for the one that an earlier run
-    restarted.
+    restarted, and a former source that is yet to be upgraded.
     """
     wrong = []
+    newest = source_of(members).facts["version"]
     for member in replicas_of(members):
         if member.host == known["working"]:
+            continue
+        if known["to"] and upgrade_path.is_older_series(member.facts["version"], newest):
             continue
         status = member.facts["semisync"]["replica"]["status"]["status"]
         if not channels.running(member.channel):
@@ -179,8 +188,9 @@ def unprotected(members: list[Member], ordered: Order, wish: Wish) -> list[str]:
     if left >= count or UNPROTECTED in wish.accepted or not (ordered.replicas or ordered.last):
         return []
     timeout = int(source.facts["semisync"]["source"]["variables"]["timeout"] or 0) / 1000
+    away = "upgraded" if wish.to else "restarted"
     return [
-        f"while a replica is restarted, {left or 'none'} {'are' if left > 1 else 'is'} left to"
+        f"while a replica is {away}, {left or 'none'} {'are' if left > 1 else 'is'} left to"
         f" acknowledge, and a commit waits for {count}: every commit waits until it is back, or"
         f" for {timeout:g} s, and continues without protection after that. Add a replica"
         f" ({'lower semisync_wait_for_replica_count, ' if count > 1 else ''}or accept it with -e"

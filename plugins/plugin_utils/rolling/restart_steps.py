@@ -1,15 +1,20 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The steps of restart.yml on the controller, in their order (roles/restart). Between them the role
-restarts servers, and moves the source's role by roles/switchover as it is.
+"""The steps of restart.yml and upgrade.yml on the controller, in their order (roles/restart).
+Between them the role restarts or upgrades servers, and moves the source's role by roles/switchover.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible.module_utils.parsing.convert_bool import boolean
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    cluster,
+    durability_mode,
+    results,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_server
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
@@ -23,6 +28,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import (
     mark,
     order,
     restart_premises,
+    upgrade_path,
+    upgrade_premises,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.mark import Mark, Wish
 from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.order import (
@@ -33,7 +40,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.order import
 )
 
 # What is kept in a run's folder when it is done.
-RECORD = "restart.json"
+RESTART_RECORD, UPGRADE_RECORD = "restart.json", "upgrade.json"
 # The result on a host without a part in it.
 NOT_MEANT: dict[str, object] = {
     "mode": NOTHING,
@@ -46,6 +53,20 @@ NOT_MEANT: dict[str, object] = {
 # The variable in which the role registers the plan.
 PLAN = "__semisync_restart"
 UNFINISHED = "The run is not done: correct this and run it again, which does what is left"
+
+
+def upgrades(run: RunContext) -> bool:
+    """Whether this is a run of upgrade.yml."""
+    return boolean(run.task.args.get("upgrades") or False)
+
+
+def mark_file(run: RunContext) -> str:
+    return mark.UPGRADE_FILE if upgrades(run) else mark.RESTART_FILE
+
+
+def kept_mark(run: RunContext) -> Mark | None:
+    """The mark of a run that is not done; None if there is none."""
+    return mark.understood(run.kept(mark_file(run)))
 
 
 def wish_of(run: RunContext) -> Wish:
@@ -61,11 +82,19 @@ def wish_of(run: RunContext) -> Wish:
         own["restart_accept"],
         own["allow_disruption"] or run.check_mode,
         units,
+        own["upgrade_to"] if upgrades(run) else "",
     )
 
 
 def wanted_hosts(run: RunContext) -> list[str]:
-    """The hosts that a run which begins restarts."""
+    """The hosts that a run which begins restarts, or upgrades."""
+    if upgrades(run):
+        to = run.own["upgrade_to"]
+        return [
+            member.host
+            for member in run.members
+            if not upgrade_path.reached(member.facts["version"], to)
+        ]
     only_pending = run.own["restart_only"] == "pending"
     return [
         member.host
@@ -77,14 +106,22 @@ def wanted_hosts(run: RunContext) -> list[str]:
 def plan(run: RunContext) -> dict[str, object]:
     """Judge the premises, and plan or refuse; nothing is kept yet."""
     run.take_members()
-    known = mark.understood(run.kept(mark.FILE))
-    run.refuse(run.inventory_problems() or restart_premises.reading_refusals(run.members, known))
+    known = kept_mark(run)
+    run.refuse(
+        (upgrade_premises.missing_variables(run.own) if upgrades(run) else [])
+        or run.inventory_problems()
+        or restart_premises.reading_refusals(run.members, known)
+    )
     if known and is_moving(run, known):
         return planned(run, known, order.ordered(run.members, known), MEND)
     wish = wish_of(run)
     begun = known or begin_mark(run, wish)
     ordered = order.ordered(run.members, begun)
-    run.refuse(restart_premises.restart_refusals(run.members, begun, ordered, wish))
+    lossless = run.own["promise"] == durability_mode.LOSSLESS
+    run.refuse(
+        (upgrade_premises.upgrade_refusals(run.members, begun, wish, lossless) if wish.to else [])
+        + restart_premises.restart_refusals(run.members, begun, ordered, wish)
+    )
     if run.speaks():
         run.say(order.lines(run.name, run.members, ordered, begun, known is not None))
     return planned(run, begun, ordered, NOTHING if ordered.empty and not known else ROLL)
@@ -116,7 +153,7 @@ def planned(
 ) -> dict[str, object]:
     """The plan as the role reads it: of the cluster, and of this host."""
     mine = known["hosts"].get(run.host)
-    turns = ordered.replicas
+    turns, engine = ordered.replicas, source_of(run.members).facts["engine"]
     return {
         "changed": False,
         "mode": mode,
@@ -128,17 +165,46 @@ def planned(
         "back": ordered.back,
         "last": ordered.last,
         "returns": bool(ordered.back),
-        "judges": mode == ROLL and bool(ordered.target or ordered.back),
+        "judges": mode == ROLL
+        and bool(ordered.target or ordered.back)
+        and is_as_begun(run.members, known),
         "turn": turns.index(run.host) if run.host in turns else -1,
         "turns": len(turns),
-        "clients": len(run.members) - 1,
+        "clients": acknowledging(run, known),
         "unit": mine["unit"] if mine else "",
         "log": mine["log"] if mine else "",
         "restarts": restarts(run, known),
         "timeout": run.own["restart_timeout"],
         "catch_up": run.own["catch_up_timeout"],
+        "from": mine["version"] if mine else "",
+        "shutdown": upgrade_path.shutdown_of(engine, known["to"]) if known["to"] else 1,
+        "way_back": order.way_back(known, ordered.source, run.host),
         "mark": known,
     }
+
+
+def acknowledging(run: RunContext, known: Mark) -> int:
+    """How many replicas acknowledge when all are up: a former source that cannot follow the newer
+    version does not.
+    """
+    mine, others = run.mine, len(run.members) - 1
+    if not known["to"] or mine.info is None or mine.side == "source":
+        return others
+    old = upgrade_path.is_older_series(
+        mine.facts["version"], (source_of(run.members).info or mine.facts)["version"]
+    )
+    status = mine.facts["semisync"]["replica"]["status"]["status"]
+    return others - (old and status != "ON")
+
+
+def is_as_begun(members: list[Member], known: Mark) -> bool:
+    """Whether a switchover can be judged before the first server: none was stopped by an
+    interrupted run, and an upgrade has not begun, which leaves some that could not follow others.
+    The move itself is judged again in any case.
+    """
+    if any(member.info is None for member in members):
+        return False
+    return not known["to"] or len({member.facts["version"] for member in members}) == 1
 
 
 def restarts(
@@ -151,13 +217,13 @@ def restarts(
     mine, before = run.mine, known["hosts"].get(run.host)
     if before is None:
         return False
-    return mine.info is None or not mark.was_restarted(before, mine.info)
+    return mine.info is None or not mark.is_done(known, run.host, mine.info)
 
 
 def mend(run: RunContext) -> dict[str, object]:
     """Whether the switchover that an earlier run began has anything left to do."""
     run.take_members()
-    known = mark.understood(run.kept(mark.FILE))
+    known = kept_mark(run)
     to = known["moving"] if known else ""
     looks = {one.host: run.result_of(SWITCHOVER_LOOK, one.host) for one in run.members}
     row = current_source.decide(run.members).row
@@ -175,11 +241,14 @@ def note(run: RunContext) -> dict[str, object]:
     the same time write the same.
     """
     run.take_members()
-    known = mark.understood(run.kept(mark.FILE)) or begun_here(run)
+    known = kept_mark(run) or begun_here(run)
     if known and not run.check_mode:
         known["working"] = str(run.task.args.get("working") or "")
         known["moving"] = str(run.task.args.get("moving") or "")
-        run.keep(mark.FILE, {**known})
+        run.keep(mark_file(run), {**known})
+        first = known["moving"] and source_of(run.members).host == known["source"]
+        if known["to"] and first and run.speaks():
+            run.say([f"Cluster {run.name}: {order.no_way_back(known)}"])
         # It is one switchover's, and a run may have two.
         run.forget_token()
     return {"changed": False}
@@ -199,7 +268,7 @@ def done(run: RunContext) -> dict[str, object]:
         RefusedError: something is left.
     """
     run.take_members()
-    known = mark.understood(run.kept(mark.FILE))
+    known = kept_mark(run)
     if known is None or run.check_mode:
         return {
             "changed": False,
@@ -208,10 +277,12 @@ def done(run: RunContext) -> dict[str, object]:
     if left:
         raise cluster.RefusedError(f"Cluster {run.name!r}: {'; '.join(left)}. {UNFINISHED}")
     if run.speaks():
-        results.write_json(run.run_file(RECORD), record_of(run.name, run.members, known))
+        record = UPGRADE_RECORD if known["to"] else RESTART_RECORD
+        results.write_json(run.run_file(record), record_of(run.name, run.members, known))
         run.keep_look(run.members)
-        run.forget(mark.FILE)
-        run.say([f"All servers of cluster {run.name} that had to be are restarted"])
+        run.forget(mark_file(run))
+        what = f"upgraded to {known['to']}" if known["to"] else "restarted"
+        run.say([f"All servers of cluster {run.name} that had to be are {what}"])
     return {"changed": True}
 
 
@@ -225,7 +296,8 @@ def left_undone(
         return unread
     rested: Mark = {**known, "working": ""}
     return [
-        f"{host}: its server was not restarted" for host in mark.pending(rested, members)
+        f"{host}: its server was not {'upgraded' if known['to'] else 'restarted'}"
+        for host in mark.pending(rested, members)
     ] + restart_premises.replica_refusals(members, rested)
 
 

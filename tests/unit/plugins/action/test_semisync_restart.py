@@ -28,7 +28,7 @@ def fixture_step(monkeypatch, tmp_path):
             "step": step,
             "info_from": "info",
             "results_dir": str(tmp_path / "results"),
-            **{key: named.pop(key) for key in ("working", "moving") if key in named},
+            **{key: named.pop(key) for key in ("working", "moving", "upgrades") if key in named},
         }
         return run(me, arguments, **{**GIVEN, **named})
 
@@ -70,6 +70,48 @@ def test_a_run_keeps_how_far_it_is_and_forgets_it_when_it_is_done(step, tmp_path
     file = tmp_path / "results" / "default" / "latest" / "restart.json"
     record = json.loads(file.read_text(encoding="utf-8"))
     assert [one["host"] for one in record["servers"]] == ["db1", "db2"]
+
+
+def test_an_upgrade_goes_by_versions_and_keeps_a_mark_and_a_record_of_its_own(step, tmp_path):
+    members = pair()
+    for one in members:
+        one.info["version"] = "8.4.6"
+    tasks = tmp_path / "tasks.yml"
+    tasks.write_text("- name: Nothing\n  ansible.builtin.debug:\n", encoding="utf-8")
+    given = {
+        "upgrades": True,
+        "members": members,
+        "semisync_restart_accept": "unprotected,untried",
+        "semisync_upgrade_to": "9.7",
+        "semisync_hook_upgrade": str(tasks),
+    }
+    planned = step("plan", "db2", **given)
+    assert (planned["from"], planned["shutdown"], planned["restarts"]) == ("8.4.6", 0, True)
+    assert "seeds it from db1" in planned["way_back"]
+    step("note", "db2", working="db2", __semisync_restart=planned, **given)
+    assert kept(tmp_path) is None
+    assert planned["judges"]
+    members[1].info["version"] = "9.7.0"
+    planned = step("plan", "db2", **given)
+    assert (planned["restarts"], planned["judges"]) == (False, False)
+    assert "db1: its server was not upgraded" in step("done", **given)["msg"]
+    members[0].info["version"] = "9.7.0"
+    assert step("done", **given)["changed"]
+    file = tmp_path / "results" / "default" / "latest" / "upgrade.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    assert [one["version_before"] for one in record["servers"]] == ["8.4.6", "8.4.6"]
+    given["semisync_upgrade_to"] = ""
+    assert "semisync_upgrade_to is empty" in step("plan", **given)["msg"]
+
+
+def test_a_server_that_a_killed_run_left_stopped_is_not_judged_for_a_switchover(step):
+    members = pair()
+    planned = step("plan", "db2", members=members)
+    assert planned["judges"]
+    step("note", "db2", members=members, working="db2", __semisync_restart=planned)
+    members[1].info = {"failed": True, "msg": "the server is not running", "reason": "stopped"}
+    planned = step("plan", "db2", members=members)
+    assert (planned["mode"], planned["judges"], planned["restarts"]) == ("roll", False, True)
 
 
 def test_in_check_mode_nothing_is_kept_and_no_consent_is_needed(step, tmp_path):

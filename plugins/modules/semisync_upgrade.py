@@ -1,0 +1,121 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: semisync_upgrade
+short_description: (internal) Prepare a server for another version, and finish its upgrade
+version_added: "1.0.0"
+description:
+  - What the manuals ask for before a server's program is replaced, and after the new one runs.
+options:
+  state:
+    description:
+      - V(prepared) sets C(innodb_fast_shutdown) of a server that is stopped next.
+      - V(upgraded) runs C(mariadb-upgrade) on MariaDB, outside the binary log. MySQL from 8.0.16 on
+        has upgraded its system tables when it started.
+    type: str
+    choices: [prepared, upgraded]
+    required: true
+  fast_shutdown:
+    description: With O(state=prepared), the value. V(0) is a slow shutdown.
+    type: int
+    choices: [0, 1]
+    default: 0
+extends_documentation_fragment:
+  - dbre.semisync.internal
+  - dbre.semisync.login
+  - dbre.semisync.attributes
+  - dbre.semisync.attributes.quiet
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+seealso:
+  - module: dbre.semisync.semisync_restart
+"""
+
+EXAMPLES = r"""
+- name: Bring the system tables up to date
+  dbre.semisync.semisync_upgrade:
+    state: upgraded
+"""
+
+RETURN = r"""
+output:
+  description: What C(mariadb-upgrade) said.
+  returned: O(state=upgraded) on MariaDB
+  type: str
+"""
+
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process
+from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+    client_login,
+    connection,
+    login,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+PROGRAMS = ("mariadb-upgrade", "mysql_upgrade")
+# A service that starts the server may run the program as well, which lets only one run.
+TRIES, PAUSE = 30, 4
+DONE_BEFORE = "already upgraded"
+
+
+def prepare(module: AnsibleModule, server: Server) -> dict[str, object]:
+    """Choose how the server stops."""
+    wanted = str(module.params["fast_shutdown"])
+    changed = server.variables()["innodb_fast_shutdown"] != wanted
+    if changed and not module.check_mode:
+        server.rows(f"SET GLOBAL innodb_fast_shutdown = {wanted}")
+    return {"changed": changed}
+
+
+def upgrade_tables(module: AnsibleModule, server: Server) -> dict[str, object]:
+    """Run mariadb-upgrade, which does nothing if it has run for this version.
+
+    Raises:
+        ValueError: it is not there, or failed.
+    """
+    folders = process.running(server.variables()).folders
+    program = process.find_tool(module, PROGRAMS, folders, for_root=True)
+    if program is None:
+        raise ValueError(f"{PROGRAMS[0]} is not on this host; install the package that has it")
+    if module.check_mode:
+        return {"changed": True, "output": ""}
+    with client_login.client_file(module.params) as path:
+        words = [program, f"--defaults-extra-file={path}"]
+        for left in reversed(range(TRIES)):
+            status, out, err = command.run(module, words)
+            if status == 0:
+                return {"changed": DONE_BEFORE not in out, "output": out}
+            if "lock" not in err.lower() or not left:
+                break
+            time.sleep(PAUSE)
+    raise ValueError(f"{program} failed with status {status}: {(err or out).strip()[-1000:]}")
+
+
+def set_upgrade(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+    if module.params["state"] == "prepared":
+        return prepare(module, server)
+    return upgrade_tables(module, server) if names.mariadb else {"changed": False}
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec=login.argument_spec(
+            state={"type": "str", "choices": ["prepared", "upgraded"], "required": True},
+            fast_shutdown={"type": "int", "choices": [0, 1], "default": 0},
+        ),
+        supports_check_mode=True,
+    )
+    connection.work(module, set_upgrade, "the upgrade failed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What must hold before the first server of a cluster is upgraded, besides the premises of a
+restart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import next_version
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import (
+    mark,
+    order,
+    restart_premises,
+    upgrade_path,
+)
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.mark import Mark, Wish
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+
+def missing_variables(settings: Settings) -> list[str]:
+    """Variables without which there is nothing to do."""
+    version = "semisync_upgrade_to is empty: say which version the servers shall have, such as 11.8"
+    tasks = "semisync_hook_upgrade is empty: name the file with your tasks that change the program"
+    return [version] * (not settings["upgrade_to"]) + [tasks] * (not settings["hook_upgrade"])
+
+
+def upgrade_refusals(
+    members: list[Member],
+    known: Mark,
+    wish: Wish,
+    lossless: bool,
+) -> list[str]:
+    """What is wrong with an upgrade.
+
+    Args:
+        lossless: whether the cluster promises to be.
+    """
+    if known["to"] != wish.to:
+        return [
+            f"the run that began at {known['began']} upgrades to {known['to']}, and is not done:"
+            f" finish it with semisync_upgrade_to={known['to']}, or delete {mark.UPGRADE_FILE} in"
+            " the cluster's results"
+        ]
+    left = mark.pending(known, members)
+    every = [one for one in members if one.host in left and one.info is not None]
+    return [
+        *[words for one in every for words in version_refusals(one, wish.to)],
+        *waiting_refusals(members, left, lossless),
+        *untried_refusals(members, left, wish),
+    ]
+
+
+def untried_refusals(members: list[Member], left: list[str], wish: Wish) -> list[str]:
+    """Servers on which this playbook has not been run, unless that is accepted."""
+    tried = source_of(members).facts["engine"] == "mariadb"
+    if tried or not left or restart_premises.UNTRIED in wish.accepted:
+        return []
+    return [
+        "upgrade.yml has been run on MariaDB only: rehearse it on a copy of this cluster, and"
+        f" accept it with -e semisync_restart_accept={restart_premises.UNTRIED}"
+    ]
+
+
+def version_refusals(member: Member, to: str) -> list[str]:
+    """Why a server may not have the version, or would not start with it."""
+    info, then = member.facts, upgrade_path.numbers(to)
+    problem = upgrade_path.path_problem(info["engine"], info["version"], to)
+    if problem:
+        return [f"{member.host}: {problem}"]
+    refused = [
+        words
+        for version, words in next_version.refused_options(info)
+        + next_version.refused_plugins(info)
+        if version <= then
+    ]
+    if not refused:
+        return []
+    return [
+        f"{member.host}: {to} refuses {', '.join(refused)}, which it starts with; remove them"
+        " first, as the finding next_version says"
+    ]
+
+
+def waiting_refusals(members: list[Member], left: list[str], lossless: bool) -> list[str]:
+    """A promise that makes writers wait for a whole upgrade."""
+    others = len(replicas_of(members)) - 1
+    count = order.wait_count(source_of(members))
+    if not lossless or others >= count or not left:
+        return []
+    return [
+        f"while a replica is upgraded, {others} other acknowledge, and a commit waits for {count}:"
+        " with semisync_promise=lossless writers would wait as long as that takes. Add a replica"
+        " for the time of the upgrade"
+    ]

@@ -1,0 +1,193 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The order of an upgrade, from every state that an interrupted run can leave, and what is refused
+before the first server; what it shares with a restart is in test_order.py.
+"""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    switchover_outcome,
+    switchover_premises,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import (
+    mark,
+    order,
+    restart_premises,
+    upgrade_premises,
+)
+from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.rolling.test_order import (
+    begun,
+    cluster,
+    hand_over,
+)
+
+WISH = mark.Wish("", False, [], True, {}, "11.8")
+
+
+def old_cluster(replicas=2, engine="mariadb", version="10.11.14"):
+    members = cluster(engine, replicas)
+    for one in members:
+        upgrade(one, version)
+    return members
+
+
+def upgrade(member, version="11.8.3"):
+    member.info["version"] = version
+
+
+def refused(members, known=None, wish=WISH, lossless=False):
+    known = known or begun(members, wish)
+    ordered = order.ordered(members, known)
+    return upgrade_premises.upgrade_refusals(
+        members, known, wish, lossless
+    ) + restart_premises.restart_refusals(members, known, ordered, wish)
+
+
+def ended_after(number):
+    members = old_cluster()
+    known = begun(members, WISH._replace(back=True))
+    steps = [
+        lambda: upgrade(members[1]),
+        lambda: upgrade(members[2]),
+        lambda: hand_over(members, "db2"),
+        lambda: upgrade(members[0]),
+        lambda: hand_over(members, "db1"),
+    ]
+    for step in steps[:number]:
+        step()
+    return members, known
+
+
+def test_from_each_state_the_versions_tell_what_is_left():
+    assert [order.ordered(*ended_after(number)) for number in range(6)] == [
+        ("db1", ["db2", "db3"], "db2", True, "db1"),
+        ("db1", ["db3"], "db2", True, "db1"),
+        ("db1", [], "db2", True, "db1"),
+        ("db2", ["db1"], "", False, "db1"),
+        ("db2", [], "", False, "db1"),
+        ("db1", [], "", False, ""),
+    ]
+    assert [refused(*ended_after(number)) for number in range(3)] == [[]] * 3
+
+
+def test_the_plan_says_when_there_is_no_way_back_any_more():
+    members = old_cluster()
+    known = begun(members, WISH)
+    said = "\n".join(order.lines("shop", members, order.ordered(members, known), known, False))
+    assert "Upgrade to 11.8 of the servers of cluster shop" in said
+    assert "1. db2: upgrade from 10.11.14 to 11.8, while db3 acknowledges" in said
+    assert "role moves from db1 to db2; from then on there is no way back to 10.11.14" in said
+    assert "seeds it from db1" in order.way_back(known, "db1", "db2")
+    assert "no way back to 10.11.14" in order.way_back(known, "db2", "db1")
+
+
+def test_a_former_source_of_the_old_version_need_not_apply_what_it_gets():
+    members, known = ended_after(3)
+    members[0].info["channel"] = {**members[1].channel, "sql_running": "No"}
+    members[1].info["semisync"]["source"]["status"]["status"] = "ON"
+    assert refused(members, known) == []
+    upgrade(members[0])
+    assert refused(members, known)[0].startswith("db1: its channel does not run")
+
+
+def test_what_is_missing_is_named():
+    wanted = {"upgrade_to": "", "hook_upgrade": ""}
+    (to, hook) = upgrade_premises.missing_variables(wanted)
+    assert "semisync_upgrade_to" in to and "semisync_hook_upgrade" in hook
+
+
+def test_a_server_that_may_not_go_there_is_refused():
+    members = old_cluster()
+    upgrade(members[2], "12.3.1")
+    (said,) = refused(members)
+    assert said.startswith("db3: it has 12.3.1, and 11.8 is older")
+
+
+def test_an_option_that_the_version_refuses_is_refused_before():
+    members = old_cluster()
+    members[1].info["option_files"]["options"]["innodb_defragment"] = "0"
+    (said,) = refused(members)
+    assert said.startswith("db2: 11.8 refuses innodb_defragment")
+    assert refused(members, wish=WISH._replace(to="10.11.15")) == []
+
+
+def test_plugins_of_the_old_names_are_refused_before_mysql_9_7_only():
+    members = old_cluster(engine="mysql", version="8.4.6")
+    for one in members:
+        one.info["plugins_registered"]["rpl_semi_sync_master"] = "semisync_master.so"
+    (said,) = upgrade_premises.version_refusals(members[0], "9.7")
+    assert said.startswith("db1: 9.7 refuses plugin rpl_semi_sync_master")
+    assert upgrade_premises.version_refusals(members[0], "8.4.7") == []
+
+
+def test_what_was_not_run_is_accepted_by_name_only():
+    members = old_cluster(engine="mysql", version="8.4.6")
+    wish = WISH._replace(to="8.4.7")
+    (said,) = refused(members, wish=wish)
+    assert "has been run on MariaDB only" in said
+    assert refused(members, wish=wish._replace(accepted=["untried"])) == []
+
+
+def test_another_version_than_that_of_the_run_that_began_is_refused():
+    members, known = ended_after(1)
+    said = refused(members, known, WISH._replace(to="12.3"))
+    assert "upgrades to 11.8, and is not done" in said[0]
+
+
+def test_a_pair_needs_a_consent_and_is_refused_under_lossless():
+    members = old_cluster(replicas=1)
+    (said,) = refused(members)
+    assert "while a replica is upgraded, none is left to acknowledge" in said
+    accepted = WISH._replace(accepted=["unprotected"])
+    assert refused(members, wish=accepted) == []
+    (said,) = refused(members, wish=accepted, lossless=True)
+    assert "writers would wait" in said
+
+
+@pytest.mark.parametrize("upgrades", [False, True])
+def test_only_an_upgrade_lets_a_former_source_be_older_and_no_other(upgrades):
+    members, _known = ended_after(2)
+    source, target = members[:2]
+    found = {
+        (row["host"], row["title"]): row["outcome"]
+        for row in switchover_premises.versions_premises(source, target, members, upgrades)
+    }
+    assert found["db1", "it can follow db2"] == ("passed" if upgrades else "failed")
+    upgrade(members[2], "10.11.14")
+    found = [
+        row["host"]
+        for row in switchover_premises.versions_premises(source, target, members, upgrades)
+        if row["outcome"] == "failed"
+    ]
+    assert "db3" in found
+
+
+def test_after_the_move_an_older_former_source_need_only_receive():
+    members, _known = ended_after(3)
+    channel = {
+        **members[1].channel,
+        "source_host": "db2",
+        "source_port": 3306,
+        "io_running": "Yes",
+        "sql_running": "No",
+    }
+    members[0].info["channel"] = channel
+    members[0].info["semisync"]["replica"]["status"]["status"] = "ON"
+    peers = {"members": [{"host": "db2", "address": "db2", "port": 3306}]}
+    plan = {"from": "db1", "to": "db2", "hosts": {one.host: peers for one in members}}
+    rows = {
+        row["host"]: row["outcome"]
+        for row in switchover_outcome.settled(plan, members, {})
+        if row["id"] == "S8"
+    }
+    assert rows["db1"] == "passed"
+    upgrade(members[0])
+    rows = {
+        row["host"]: row["outcome"]
+        for row in switchover_outcome.settled(plan, members, {})
+        if row["id"] == "S8"
+    }
+    assert rows["db1"] == "failed"
