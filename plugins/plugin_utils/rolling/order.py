@@ -97,7 +97,7 @@ def lines(
     if order.last:
         steps += [
             f"the source's role moves from {order.source} to {order.target}"
-            + (f"; {no_way_back(known)}" if to else ""),
+            + (f"; {no_way_back(source_of(members))}" if to else ""),
             f"{order.source}: {verb(known, order.source)} as a replica, while"
             f" {words_of(acknowledging(everyone, order.target, order.source))}",
         ]
@@ -115,21 +115,23 @@ def verb(known: Mark, host: str) -> str:
     return f"upgrade from {known['hosts'][host]['version']} to {known['to']}"
 
 
-def no_way_back(known: Mark) -> str:
-    """What is said before the role moves to a server of the new version."""
-    return f"from then on there is no way back to {known['hosts'][known['source']]['version']}"
+def no_way_back(source: Member) -> str:
+    """What is said before the role moves from a server of the old version to one of the new."""
+    return f"from then on there is no way back to {source.facts['version']}"
 
 
-def way_back(known: Mark, source: str, host: str) -> str:
-    """How a replica gets its old version again, while the source still has that."""
+def way_back(known: Mark, source: Member, host: str) -> str:
+    """How a host's server gets its old version again, while the source still has that. The turn
+    of the source itself comes after the move.
+    """
     old = known["hosts"][host]["version"] if host in known["hosts"] else ""
     if not known["to"] or not old:
         return ""
-    if source != known["source"]:
+    if host == source.host or (source.info and mark.is_done(known, source.host, source.facts)):
         return f"The source has the new version, so there is no way back to {old}."
     return (
         f"The way back, as long as the role has not moved: install {old} with an empty data"
-        f" directory, and run site.yml, which seeds it from {source}."
+        f" directory, and run site.yml, which seeds it from {source.host}."
     )
 
 

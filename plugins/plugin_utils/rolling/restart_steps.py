@@ -178,7 +178,7 @@ def planned(
         "catch_up": run.own["catch_up_timeout"],
         "from": mine["version"] if mine else "",
         "shutdown": upgrade_path.shutdown_of(engine, known["to"]) if known["to"] else 1,
-        "way_back": order.way_back(known, ordered.source, run.host),
+        "way_back": order.way_back(known, source_of(run.members), run.host),
         "mark": known,
     }
 
@@ -246,9 +246,10 @@ def note(run: RunContext) -> dict[str, object]:
         known["working"] = str(run.task.args.get("working") or "")
         known["moving"] = str(run.task.args.get("moving") or "")
         run.keep(mark_file(run), {**known})
-        first = known["moving"] and source_of(run.members).host == known["source"]
-        if known["to"] and first and run.speaks():
-            run.say([f"Cluster {run.name}: {order.no_way_back(known)}"])
+        source = source_of(run.members)
+        old = known["to"] and source.info and not mark.is_done(known, source.host, source.info)
+        if known["moving"] and old and run.speaks():
+            run.say([f"Cluster {run.name}: {order.no_way_back(source)}"])
         # It is one switchover's, and a run may have two.
         run.forget_token()
     return {"changed": False}

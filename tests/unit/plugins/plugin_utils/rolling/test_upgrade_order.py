@@ -80,8 +80,33 @@ def test_the_plan_says_when_there_is_no_way_back_any_more():
     assert "Upgrade to 11.8 of the servers of cluster shop" in said
     assert "1. db2: upgrade from 10.11.14 to 11.8, while db3 acknowledges" in said
     assert "role moves from db1 to db2; from then on there is no way back to 10.11.14" in said
-    assert "seeds it from db1" in order.way_back(known, "db1", "db2")
-    assert "no way back to 10.11.14" in order.way_back(known, "db2", "db1")
+    assert "seeds it from db1" in order.way_back(known, members[0], "db2")
+
+
+def test_a_former_source_has_no_way_back():
+    members = old_cluster()
+    known = begun(members, WISH)
+    # The plan was made when it was the source; its turn comes after the move.
+    assert "seeds" not in order.way_back(known, members[0], "db1")
+    members, known = ended_after(3)
+    assert "no way back to 10.11.14" in order.way_back(known, members[1], "db1")
+
+
+def test_a_source_that_a_failover_made_in_between_may_have_the_old_version():
+    members, known = ended_after(1)
+    hand_over(members, "db3")
+    assert "seeds it from db3" in order.way_back(known, members[2], "db2")
+    said = "\n".join(order.lines("shop", members, order.ordered(members, known), known, True))
+    assert "from db3 to db2; from then on there is no way back to 10.11.14" in said
+
+
+def test_the_source_at_the_begin_may_have_had_the_version():
+    members = old_cluster()
+    upgrade(members[0])
+    known = begun(members, WISH, ["db2", "db3"])
+    hand_over(members, "db2")
+    said = "\n".join(order.lines("shop", members, order.ordered(members, known), known, True))
+    assert "no way back to 10.11.14" in said
 
 
 def test_a_former_source_of_the_old_version_need_not_apply_what_it_gets():
