@@ -20,6 +20,7 @@ SPEC = {
     "working": {"type": "str"},
     "moving": {"type": "str"},
     "upgrades": {"type": "bool", "default": False},
+    "hooked": {"type": "bool", "default": False},
     "results_dir": {"type": "path", "default": "results"},
     "run": {"type": "str"},
 }

@@ -33,6 +33,10 @@ options:
   moving:
     description: With O(step=note), the host to which the source's role moves next.
     type: str
+  hooked:
+    description: With O(step=note), whether the user's tasks have changed that host's program.
+    type: bool
+    default: false
   upgrades:
     description: Whether the servers get the version in C(semisync_upgrade_to).
     type: bool

@@ -51,6 +51,7 @@ class Mark(TypedDict):
         hosts: those to restart, as they were.
         working: the host whose server the run was restarting; empty if none.
         moving: the host to which the run was moving the role; empty if none.
+        hooked: the working host if the user's tasks have changed its program; else empty.
         to: the version that the servers shall have; empty if they are only restarted.
     """
 
@@ -61,6 +62,7 @@ class Mark(TypedDict):
     hosts: dict[str, Before]
     working: str
     moving: str
+    hooked: str
     to: str
 
 
@@ -130,6 +132,7 @@ def made(
         },
         "working": "",
         "moving": "",
+        "hooked": "",
         "to": wish.to,
     }
 

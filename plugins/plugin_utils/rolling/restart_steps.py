@@ -212,12 +212,14 @@ def restarts(
     known: Mark,
 ) -> bool:
     """Whether this host's server is to be restarted; one that an interrupted run has restarted
-    already is only waited for.
+    already is only waited for, unless the user's tasks for its upgrade did not end: a package may
+    start the new version before the next task fails.
     """
     mine, before = run.mine, known["hosts"].get(run.host)
     if before is None:
         return False
-    return mine.info is None or not mark.is_done(known, run.host, mine.info)
+    left = known["to"] and known["working"] == run.host != known["hooked"]
+    return mine.info is None or bool(left) or not mark.is_done(known, run.host, mine.info)
 
 
 def mend(run: RunContext) -> dict[str, object]:
@@ -243,7 +245,9 @@ def note(run: RunContext) -> dict[str, object]:
     run.take_members()
     known = kept_mark(run) or begun_here(run)
     if known and not run.check_mode:
-        known["working"] = str(run.task.args.get("working") or "")
+        working = str(run.task.args.get("working") or "")
+        hooked = boolean(run.task.args.get("hooked") or False) or known["hooked"] == working
+        known["working"], known["hooked"] = working, working if hooked else ""
         known["moving"] = str(run.task.args.get("moving") or "")
         run.keep(mark_file(run), {**known})
         source = source_of(run.members)

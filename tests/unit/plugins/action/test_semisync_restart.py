@@ -16,6 +16,8 @@ GIVEN = {
     "semisync_restart_back": True,
     "semisync_restart_accept": "unprotected",
 }
+# Arguments of the task.
+KEYS = ("working", "moving", "upgrades", "hooked")
 
 
 @pytest.fixture(name="step")
@@ -28,7 +30,7 @@ def fixture_step(monkeypatch, tmp_path):
             "step": step,
             "info_from": "info",
             "results_dir": str(tmp_path / "results"),
-            **{key: named.pop(key) for key in ("working", "moving", "upgrades") if key in named},
+            **{key: named.pop(key) for key in KEYS if key in named},
         }
         return run(me, arguments, **{**GIVEN, **named})
 
@@ -72,25 +74,34 @@ def test_a_run_keeps_how_far_it_is_and_forgets_it_when_it_is_done(step, tmp_path
     assert [one["host"] for one in record["servers"]] == ["db1", "db2"]
 
 
-def test_an_upgrade_goes_by_versions_and_keeps_a_mark_and_a_record_of_its_own(step, tmp_path):
+@pytest.fixture(name="upgrading")
+def fixture_upgrading(tmp_path):
+    """(a pair, what a step of its upgrade is given)."""
     members = pair()
     for one in members:
         one.info["version"] = "8.4.6"
     tasks = tmp_path / "tasks.yml"
     tasks.write_text("- name: Nothing\n  ansible.builtin.debug:\n", encoding="utf-8")
-    given = {
+    return members, {
         "upgrades": True,
         "members": members,
         "semisync_restart_accept": "unprotected,untried",
         "semisync_upgrade_to": "9.7",
         "semisync_hook_upgrade": str(tasks),
     }
+
+
+def test_an_upgrade_goes_by_versions_and_keeps_a_mark_and_a_record_of_its_own(
+    step, upgrading, tmp_path
+):
+    members, given = upgrading
     planned = step("plan", "db2", **given)
     assert (planned["from"], planned["shutdown"], planned["restarts"]) == ("8.4.6", 0, True)
     assert "seeds it from db1" in planned["way_back"]
     step("note", "db2", working="db2", __semisync_restart=planned, **given)
     assert kept(tmp_path) is None
     assert planned["judges"]
+    step("note", "db2", working="db2", hooked=True, **given)
     members[1].info["version"] = "9.7.0"
     planned = step("plan", "db2", **given)
     assert (planned["restarts"], planned["judges"]) == (False, False)
@@ -102,6 +113,22 @@ def test_an_upgrade_goes_by_versions_and_keeps_a_mark_and_a_record_of_its_own(st
     assert [one["version_before"] for one in record["servers"]] == ["8.4.6", "8.4.6"]
     given["semisync_upgrade_to"] = ""
     assert "semisync_upgrade_to is empty" in step("plan", **given)["msg"]
+
+
+def test_tasks_of_the_user_that_did_not_end_are_included_again(step, upgrading):
+    members, given = upgrading
+    planned = step("plan", "db2", **given)
+    step("note", "db2", working="db2", __semisync_restart=planned, **given)
+    # A package started the new version, and a later task failed.
+    members[1].info["version"] = "9.7.0"
+    assert step("plan", "db2", **given)["restarts"]
+    step("note", "db2", working="db2", hooked=True, **given)
+    for _run in range(2):
+        assert not step("plan", "db2", **given)["restarts"]
+        step("note", "db2", working="db2", **given)
+    step("note", **given)
+    assert not step("plan", "db2", **given)["restarts"]
+    assert step("plan", **given)["restarts"]
 
 
 def test_a_server_that_a_killed_run_left_stopped_is_not_judged_for_a_switchover(step):
