@@ -108,6 +108,15 @@ def lines(
     return said
 
 
+def moving_line(name: str, known: Mark) -> str:
+    """What is said before the rest of an earlier run's switchover."""
+    return (
+        f"Cluster {name}: the run that began at {known['began']} was about to move the source's"
+        f" role to {known['moving']}, so its switchover is looked at first; what is left is planned"
+        " after that"
+    )
+
+
 def verb(known: Mark, host: str) -> str:
     """What is done with a host's server."""
     if not known["to"]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
     next_start,
@@ -45,7 +46,9 @@ def reading_refusals(members: list[Member], known: Mark | None) -> list[str]:
     left = [one for one in members if not (one.host == working and mark.is_down(one))]
     wrong = problems.reading_problems(left) or problems.engines_problems(left)
     decided = current_source.decide(members)
-    if known and known["moving"] and decided.interrupted:
+    # The switchover of that run is finished first, and no other role change.
+    own = known and known["moving"] in [one.host for one in members] and decided.row
+    if own and decided.interrupted and own["operation"] == journal.SWITCHOVER:
         return wrong
     return wrong or problems.source_problems(members)
 

@@ -52,6 +52,8 @@ NOT_MEANT: dict[str, object] = {
 }
 # The variable in which the role registers the plan.
 PLAN = "__semisync_restart"
+# That with what became of an earlier run's switchover.
+DECIDED = "__semisync_restart_mend"
 UNFINISHED = "The run is not done: correct this and run it again, which does what is left"
 
 
@@ -112,9 +114,14 @@ def plan(run: RunContext) -> dict[str, object]:
         or run.inventory_problems()
         or restart_premises.reading_refusals(run.members, known)
     )
-    if known and is_moving(run, known):
-        return planned(run, known, order.ordered(run.members, known), MEND)
     wish = wish_of(run)
+    if known and is_moving(run, known):
+        run.refuse(
+            upgrade_premises.other_version(known, wish) + restart_premises.consent_refusals(wish)
+        )
+        if run.speaks():
+            run.say([order.moving_line(run.name, known)])
+        return planned(run, known, order.ordered(run.members, known), MEND)
     begun = known or begin_mark(run, wish)
     ordered = order.ordered(run.members, begun)
     lossless = run.own["promise"] == durability_mode.LOSSLESS
@@ -131,8 +138,13 @@ def is_moving(
     run: RunContext,
     known: Mark,
 ) -> bool:
-    """Whether an earlier run may have left a switchover that is neither done nor undone."""
-    return bool(known["moving"]) and known["moving"] in [one.host for one in run.members]
+    """Whether an earlier run may have left a switchover that is neither done nor undone; this
+    run's look at it may have shown that it has not.
+    """
+    decided = run.variables_of(run.host).get(DECIDED)
+    if isinstance(decided, Mapping) and decided.get("mends") is False:
+        return False
+    return known["moving"] in [one.host for one in run.members]
 
 
 def begin_mark(
@@ -223,18 +235,16 @@ def restarts(
 
 
 def mend(run: RunContext) -> dict[str, object]:
-    """Whether the switchover that an earlier run began has anything left to do."""
+    """Whether the switchover that an earlier run began has anything left to do. One that did not
+    begin is planned again, with all that is left.
+    """
     run.take_members()
     known = kept_mark(run)
     to = known["moving"] if known else ""
     looks = {one.host: run.result_of(SWITCHOVER_LOOK, one.host) for one in run.members}
     row = current_source.decide(run.members).row
     mode = switchover_plan.mode_of(run.members, row, looks, to)
-    arrived = mode == switchover_plan.SWITCH and source_of(run.members).host == to
-    return {
-        "changed": False,
-        "mends": bool(to) and not arrived,
-    }
+    return {"changed": False, "mends": bool(to) and mode != switchover_plan.SWITCH}
 
 
 def note(run: RunContext) -> dict[str, object]:

@@ -45,18 +45,26 @@ def upgrade_refusals(
     Args:
         lossless: whether the cluster promises to be.
     """
-    if known["to"] != wish.to:
-        return [
-            f"the run that began at {known['began']} upgrades to {known['to']}, and is not done:"
-            f" finish it with semisync_upgrade_to={known['to']}, or delete {mark.UPGRADE_FILE} in"
-            " the cluster's results"
-        ]
+    other = other_version(known, wish)
+    if other:
+        return other
     left = mark.pending(known, members)
     every = [one for one in members if one.host in left and one.info is not None]
     return [
         *[words for one in every for words in version_refusals(one, wish.to)],
         *waiting_refusals(members, left, lossless),
         *untried_refusals(members, left, wish),
+    ]
+
+
+def other_version(known: Mark, wish: Wish) -> list[str]:
+    """Another version than that of the run that is not done."""
+    if known["to"] == wish.to:
+        return []
+    return [
+        f"the run that began at {known['began']} upgrades to {known['to']}, and is not done:"
+        f" finish it with semisync_upgrade_to={known['to']}, or delete {mark.UPGRADE_FILE} in"
+        " the cluster's results"
     ]
 
 

@@ -159,3 +159,35 @@ def test_where_nothing_is_pending_nothing_is_done(step):
     members[1].info["semisync"]["replica"]["variables"]["trace_level"] = "16"
     planned = step("plan", "db2", members=members, semisync_restart_only="pending")
     assert (planned["mode"], planned["last"], planned["turn"]) == ("roll", False, 0)
+
+
+def moving(step, members, tmp_path, **given):
+    """A run that was killed when it had noted that the role moves next."""
+    planned = step("plan", "db2", members=members, **given)
+    step("note", "db2", members=members, moving="db2", __semisync_restart=planned, **given)
+
+
+def test_the_role_does_not_move_without_consent_because_an_earlier_run_was_to_move_it(step, tmp_path):
+    members = pair()
+    moving(step, members, tmp_path)
+    assert step("plan", members=members)["mode"] == "mend"
+    said = step("plan", members=members, semisync_allow_disruption=False)
+    assert "semisync_allow_disruption" in said.get("msg", "")
+
+
+def test_the_role_does_not_move_for_another_version(step, upgrading, tmp_path):
+    members, given = upgrading
+    moving(step, tmp_path=tmp_path, **given)
+    assert step("plan", **given)["mode"] == "mend"
+    said = step("plan", **{**given, "semisync_upgrade_to": "9.8"})
+    assert "upgrades to 9.7, and is not done" in said.get("msg", "")
+
+
+def test_a_switchover_that_had_not_begun_is_planned_with_all_premises(step, tmp_path):
+    members = pair()
+    moving(step, members, tmp_path)
+    decided = step("mend", members=members)
+    assert decided["mends"] is False
+    # In check mode nothing is noted, and the plan is shown all the same.
+    planned = step("plan", members=members, check_mode=True, __semisync_restart_mend=decided)
+    assert planned["mode"] == "roll"

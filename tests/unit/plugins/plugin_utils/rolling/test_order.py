@@ -136,6 +136,34 @@ def test_a_server_that_does_not_run_for_another_reason_is_refused():
     assert restart_premises.reading_refusals(members, known) == ["db2: no route"]
 
 
+def interrupted(operation, to="db2"):
+    """Refusals of a run after one that was killed with a row of the journal that has no end."""
+    members = cluster()
+    numbers = [members[place].info["variables"]["server_uuid"] for place in (0, 1)]
+    row = {
+        "number": 3,
+        "operation": operation,
+        "run": "feed",
+        "state": "begun",
+        "from_host": "db1",
+        "to_host": "db2",
+        "from_id": numbers[0],
+        "to_id": numbers[1],
+        "happened": "2026-11-22T10:00:00Z",
+        "position": "",
+    }
+    for one in members:
+        one.info["journal"] = row
+    known = {**begun(members), "moving": to}
+    return " ".join(restart_premises.reading_refusals(members, known))
+
+
+def test_only_the_switchover_of_this_run_may_be_without_an_end():
+    assert interrupted("switchover") == ""
+    assert "neither done nor undone" in interrupted("failover")
+    assert "neither done nor undone" in interrupted("switchover", to="db9")
+
+
 @pytest.mark.parametrize(
     "pid,seconds,was",
     [(100, 5000, False), (100, 9000, False), (101, 9000, True), (100, 12, True), (None, 12, True)],
