@@ -137,6 +137,20 @@ def made(
     }
 
 
+def with_others(known: Mark, members: list[Member], wish: Wish) -> Mark:
+    """The mark of an upgrade with hosts that had the version when it began, or were not there, and
+    lack it now: new ones, and those that were seeded with the old version.
+    """
+    others = {
+        member.host: before(member.info, unit_of(member, wish))
+        for member in members
+        if member.host not in known["hosts"]
+        and member.info is not None
+        and not is_done(known, member.host, member.info)
+    }
+    return {**known, "hosts": {**known["hosts"], **others}}
+
+
 def unit_of(member: Member, wish: Wish) -> str:
     """The systemd unit of a member's server; empty if unknown."""
     return wish.units.get(member.host) or (member.info and member.info["unit"]) or ""

@@ -58,7 +58,8 @@ def ordered(
     replicas.sort(key=lambda host: host != known["working"])
     last = source in left
     target = chosen_target(members, known["target"]) if last else ""
-    returns = known["back"] and (target or source) != known["source"]
+    home = [member.host for member in members if member.host == known["source"]]
+    returns = known["back"] and home and (target or source) != known["source"]
     return Order(source, replicas, target, last, known["source"] if returns else "")
 
 

@@ -68,7 +68,8 @@ def mark_file(run: RunContext) -> str:
 
 def kept_mark(run: RunContext) -> Mark | None:
     """The mark of a run that is not done; None if there is none."""
-    return mark.understood(run.kept(mark_file(run)))
+    kept = mark.understood(run.kept(mark_file(run)))
+    return mark.with_others(kept, run.members, wish_of(run)) if kept and kept["to"] else kept
 
 
 def wish_of(run: RunContext) -> Wish:
@@ -310,10 +311,22 @@ def left_undone(
     if unread:
         return unread
     rested: Mark = {**known, "working": ""}
-    return [
+    undone = [
         f"{host}: its server was not {'upgraded' if known['to'] else 'restarted'}"
         for host in mark.pending(rested, members)
-    ] + restart_premises.replica_refusals(members, rested)
+    ]
+    return gone(members, known) + undone + restart_premises.replica_refusals(members, rested)
+
+
+def gone(members: list[Member], known: Mark) -> list[str]:
+    """Hosts that the run has to do, and that are not members any more."""
+    file = mark.UPGRADE_FILE if known["to"] else mark.RESTART_FILE
+    return [
+        f"{host}: it is not among the cluster's servers any more, as after a failover: bring it"
+        f" back with rejoin.yml, or delete {file} in the cluster's results to forget the run"
+        for host in known["hosts"]
+        if host not in [one.host for one in members]
+    ]
 
 
 def record_of(

@@ -167,7 +167,7 @@ def moving(step, members, tmp_path, **given):
     step("note", "db2", members=members, moving="db2", __semisync_restart=planned, **given)
 
 
-def test_the_role_does_not_move_without_consent_because_an_earlier_run_was_to_move_it(step, tmp_path):
+def test_what_an_earlier_run_was_about_to_do_needs_consent_again(step, tmp_path):
     members = pair()
     moving(step, members, tmp_path)
     assert step("plan", members=members)["mode"] == "mend"
@@ -176,7 +176,7 @@ def test_the_role_does_not_move_without_consent_because_an_earlier_run_was_to_mo
 
 
 def test_the_role_does_not_move_for_another_version(step, upgrading, tmp_path):
-    members, given = upgrading
+    _members, given = upgrading
     moving(step, tmp_path=tmp_path, **given)
     assert step("plan", **given)["mode"] == "mend"
     said = step("plan", **{**given, "semisync_upgrade_to": "9.8"})
@@ -191,3 +191,17 @@ def test_a_switchover_that_had_not_begun_is_planned_with_all_premises(step, tmp_
     # In check mode nothing is noted, and the plan is shown all the same.
     planned = step("plan", members=members, check_mode=True, __semisync_restart_mend=decided)
     assert planned["mode"] == "roll"
+
+
+def test_a_server_that_got_the_old_version_since_the_run_began_is_upgraded_too(step, upgrading):
+    members, given = upgrading
+    members[1].info["version"] = "9.7.0"
+    planned = step("plan", **given)
+    assert list(planned["mark"]["hosts"]) == ["db1"]
+    step("note", working="", __semisync_restart=planned, **given)
+    # It was seeded with the old version, or is another host of this name.
+    members[1].info["version"] = "8.4.6"
+    planned = step("plan", "db2", **given)
+    assert (planned["turns"], planned["restarts"], planned["from"]) == (1, True, "8.4.6")
+    members[0].info["version"] = "9.7.0"
+    assert "db2: its server was not upgraded" in step("done", **given).get("msg", "")

@@ -15,6 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import (
     mark,
     order,
     restart_premises,
+    restart_steps,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -156,6 +157,20 @@ def interrupted(operation, to="db2"):
         one.info["journal"] = row
     known = {**begun(members), "moving": to}
     return " ".join(restart_premises.reading_refusals(members, known))
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_a_server_that_is_gone_keeps_the_run_from_being_done(back):
+    members = cluster()
+    known = begun(members, NOBODY_S._replace(back=back))
+    for one in members:
+        restart(one)
+    hand_over(members, "db2")
+    (gone, *left) = members
+    assert order.ordered(left, known) == ("db2", [], "", False, "")
+    assert refused(left, known) == []
+    (said,) = restart_steps.left_undone(left, known)
+    assert said.startswith("db1: it is not among the cluster's servers") and gone.host == "db1"
 
 
 def test_only_the_switchover_of_this_run_may_be_without_an_end():
