@@ -301,3 +301,10 @@ def test_a_run_with_nothing_to_do_loads_only_the_role_that_reads() -> None:
     tasks = [one for part in parts for one in mappings(load(PLAYBOOKS / "parts" / f"{part}.yml"))]
     imported = [one["name"] for task in tasks if (one := task.get(ROLE_ACTIONS[1]))]
     assert imported == ["dbre.semisync.preflight"]
+
+
+def test_no_configuration_lets_a_host_go_ahead_of_its_cluster():
+    # With ansible.cfg's strategy free, two replicas would be restarted at a time.
+    plays = [play for path in [*PLAYBOOKS.glob("*.yml"), *PARTS] for play in load(path)]
+    found = [play.get("strategy") for play in plays if "semisync_" in play.get("hosts", "")]
+    assert len(found) > 20 and set(found) == {"linear"}
