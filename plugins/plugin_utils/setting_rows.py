@@ -216,7 +216,11 @@ ROWS = (
     choice("semisync_restart_only", "all", "pending"),
     texts("semisync_restart_accept", r"[a-z_]+", "names of cases, such as unprotected"),
     # upgrade
-    text("semisync_upgrade_to", r"([0-9]+(\.[0-9]+){1,2})?", "a version, such as 11.8 or 8.4.6"),
+    text(
+        "semisync_upgrade_to",
+        r"([1-9]\d*(\.(0|[1-9]\d*)){1,2})?",
+        "a version, such as 11.8 or 8.4.6, without a suffix",
+    ),
     # failover
     text("semisync_failover_to"),
     texts(

@@ -111,7 +111,7 @@ def plan(run: RunContext) -> dict[str, object]:
     run.take_members()
     known = kept_mark(run)
     run.refuse(
-        (upgrade_premises.missing_variables(run.own) if upgrades(run) else [])
+        (variables_refusals(run) if upgrades(run) else [])
         or run.inventory_problems()
         or restart_premises.reading_refusals(run.members, known)
     )
@@ -133,6 +133,13 @@ def plan(run: RunContext) -> dict[str, object]:
     if run.speaks():
         run.say(order.lines(run.name, run.members, ordered, begun, known is not None))
     return planned(run, begun, ordered, NOTHING if ordered.empty and not known else ROLL)
+
+
+def variables_refusals(run: RunContext) -> list[str]:
+    """What is wrong with the variables of an upgrade."""
+    return upgrade_premises.missing_variables(run.own) or upgrade_premises.different_versions(
+        run.members
+    )
 
 
 def is_moving(

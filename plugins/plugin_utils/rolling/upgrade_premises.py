@@ -34,6 +34,15 @@ def missing_variables(settings: Settings) -> list[str]:
     return [version] * (not settings["upgrade_to"]) + [tasks] * (not settings["hook_upgrade"])
 
 
+def different_versions(members: list[Member]) -> list[str]:
+    """Hosts of one cluster that are to get different versions."""
+    wanted = {one.host: one.settings.get("upgrade_to") or "none" for one in members}
+    if len(set(wanted.values())) < 2:
+        return []
+    listed = ", ".join(f"{host}: {to}" for host, to in wanted.items())
+    return [f"semisync_upgrade_to differs within the cluster ({listed}); give it with -e"]
+
+
 def upgrade_refusals(
     members: list[Member],
     known: Mark,

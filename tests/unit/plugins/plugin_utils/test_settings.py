@@ -177,6 +177,8 @@ def test_a_secret_is_never_shown():
         ("semisync_option_file", "/etc/my.cnf.d/zz our.cnf"),
         ("semisync_canary_schema", "Kanäle"),
         ("semisync_run", "2026-01-31T235959.123456Z"),
+        ("semisync_upgrade_to", "8.0.45"),
+        ("semisync_upgrade_to", 10.11),
     ],
 )
 def test_what_people_write_is_accepted(name, value):
@@ -191,6 +193,11 @@ def test_what_people_write_is_accepted(name, value):
         ("semisync_canary_schema", "MySQL"),
         ("semisync_canary_schema", "x" * 65),
         ("semisync_run", "../../etc"),
+        ("semisync_upgrade_to", "11"),
+        ("semisync_upgrade_to", "11.08"),
+        ("semisync_upgrade_to", "8.4."),
+        ("semisync_upgrade_to", "8.0.45-36"),
+        ("semisync_upgrade_to", "latest"),
         ("semisync_login_unix_socket", "mysqld.sock"),
         ("semisync_bind_address", "127.0.0.1\nskip_grant_tables"),
         ("semisync_address", "db1; id"),

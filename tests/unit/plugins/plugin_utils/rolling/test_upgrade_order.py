@@ -18,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import (
     restart_premises,
     upgrade_premises,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.rolling.test_order import (
     begun,
     cluster,
@@ -122,6 +123,14 @@ def test_what_is_missing_is_named():
     wanted = {"upgrade_to": "", "hook_upgrade": ""}
     (to, hook) = upgrade_premises.missing_variables(wanted)
     assert "semisync_upgrade_to" in to and "semisync_hook_upgrade" in hook
+
+
+def test_the_hosts_of_a_cluster_get_the_same_version():
+    members = [one.but(settings=Settings(upgrade_to="11.8")) for one in old_cluster()]
+    assert upgrade_premises.different_versions(members) == []
+    members[2].settings = Settings(upgrade_to="11.4")
+    (said,) = upgrade_premises.different_versions(members)
+    assert "db1: 11.8, db2: 11.8, db3: 11.4" in said
 
 
 def test_a_server_that_may_not_go_there_is_refused():
