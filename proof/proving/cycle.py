@@ -31,7 +31,7 @@ from proving.machines import Machine, Machines, Writers
 from proving.mutants import MUTANTS, broken
 from proving.scene import Done, Fault, Scene, Strike
 from proving.switching import FAILOVER, writable
-from proving.usual import until_beats
+from proving.usual import SWITCHED, until_beats
 from proving.verdicts import NEEDLESS, early, lies, outside
 from support.acknowledged import judge, rows_of
 from support.live_hosts import (
@@ -396,6 +396,9 @@ class Cycle:
         # The clients of a source that lives go on there.
         if there and self.until and not self.fault.lives:
             self.record["until"] = round(end - gap - moment_of(self.until), 2)
+        switched = self.machines.folder / SWITCHED
+        if switched.exists() and switched.stat().st_mtime > self.scene.died:
+            self.record["fenced"] = round(switched.stat().st_mtime - self.scene.died, 1)
         self.record["without"] = round(gap, 1) if there else None
         self.record["to_first"] = round(end - started, 1) if there else None
 

@@ -174,6 +174,7 @@ class Fault:
         unproven: whether rows are confirmed that no replica has, so that "proven" is a lie.
         again: whether clients must write again, whatever playbook leads there.
         usual: whether it comes under the settings that people have; see usual.py.
+        fenced: within so many seconds its power switch must be done; 0 if it has none.
         mostly: what of these must be seen in nearly all cycles: proven, or a certificate that
             answers until close before the end; nothing if empty.
     """
@@ -193,4 +194,5 @@ class Fault:
     unproven: bool = False
     again: bool = False
     usual: bool = False
+    fenced: int = 0
     mostly: str = ""

@@ -107,6 +107,8 @@ def must_be(fault: Fault) -> str:
     """What nearly every cycle of a fault with usual settings has to show, in words."""
     if fault.unproven:
         return "never proven"
+    if fault.fenced:
+        return f"proven if fenced within {fault.fenced} s"
     return {"proven": "proven", "close": f"until {CLOSE:.0f} s before the end"}.get(
         fault.mostly, "nothing lost before the moment"
     )
@@ -125,6 +127,15 @@ def as_it_must_be(record: Record) -> bool:
     if fault.mostly == "close":
         return record["verdict"] == PROVEN or is_close(record)
     return not record.get("early") if not fault.mostly else record["verdict"] == PROVEN
+
+
+def in_words(made: list[Record]) -> str:
+    """How many cycles show that, of those to which it applies."""
+    limit = FAULTS[made[0]["case"]].fenced
+    late = [one for one in made if limit and one.get("fenced", 0) > limit]
+    counted = [one for one in made if one not in late]
+    words = f"{sum(map(as_it_must_be, counted))} of {len(counted)}"
+    return words + (f"; fenced later: {len(late)}" if late else "")
 
 
 def untils(made: list[Record]) -> str:
@@ -148,7 +159,7 @@ def of_usual(records: list[Record]) -> list[str]:
                     version,
                     len(made),
                     must_be(FAULTS[case]),
-                    f"{sum(map(as_it_must_be, made))} of {len(made)}",
+                    in_words(made),
                     *(total(made, name) for name in ("confirmed", "lost", "early")),
                     untils(made),
                     counted([record["verdict"] for record in made]),

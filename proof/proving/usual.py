@@ -20,6 +20,8 @@ BEATS = "important.semisync_heartbeat"
 # change of settings and the end.
 BEATEN, LATE, BEFORE = 60, 60, 5
 SHORTER = 1000
+# What the power switch leaves when it is done.
+SWITCHED = "power-switched"
 
 
 def until_beats(scene: Scene) -> None:
@@ -40,10 +42,12 @@ def kept_late(strike: Any) -> Any:
 
 
 def switched_off(scene: Scene) -> dict[str, Any]:
-    """A power switch as the user's hook: it says that the host is off."""
+    """A power switch as the user's hook: it says that the host is off, and leaves a file."""
+    done = scene.machines.folder / SWITCHED
+    done.unlink(missing_ok=True)
     # Of this lab: another may run beside it. The brackets keep this command from finding itself.
     program = f"{uml_net.RUNNER.parent}/[{uml_net.RUNNER.name[0]}]{uml_net.RUNNER.name[1:]}"
-    off = f"! pgrep -f '{program} umid={scene.source.name} '"
+    off = f"! pgrep -f '{program} umid={scene.source.name} ' && touch {done}"
     task = {
         "name": "The power switch says that the host is off",
         "ansible.builtin.command": {"argv": ["sh", "-c", off]},
@@ -128,7 +132,7 @@ def faults(made: dict[str, Fault]) -> dict[str, Fault]:
     return {
         "usual-killed": like("killed", strike=kept_late(made["killed"].strike), mostly="proven",
                              words="SIGKILL of the source's server, failover a minute later"),
-        "usual-fenced": like("cut", variables=switched_off, mostly="proven",
+        "usual-fenced": like("cut", variables=switched_off, mostly="proven", fenced=8,
                              words="power cut of the source, failover at once with a power switch"
                              " as the fence"),
         "usual-cut": like("cut", strike=kept_late(looks.cut), takeover=looks.accepting,

@@ -126,6 +126,13 @@ def test_what_the_usual_settings_have_to_show_has_a_table_of_its_own():
     assert "| MariaDB 10.11 | 1 | proven | 1 of 1 | 400 | 0 | 0 | 0.1, 0.1 | proven: 1" in text
 
 
+def test_a_power_switch_that_came_too_late_is_counted_apart():
+    fenced = record(case="usual-fenced", fenced=7.5)
+    late = dict(fenced, fenced=8.5, verdict=certificate.WINDOW)
+    text = table.document([fenced, late, dict(fenced, verdict=certificate.WINDOW)])
+    assert "| 3 | proven if fenced within 8 s | 1 of 2; fenced later: 1 |" in text
+
+
 SWITCHED = {"verdict": "no failover", "again": True, "writable": 1, "ways": []}
 
 
