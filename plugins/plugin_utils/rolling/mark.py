@@ -8,8 +8,10 @@ doing.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils import lifeline
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import upgrade_path
 
@@ -51,6 +53,7 @@ class Mark(TypedDict):
         hosts: those to restart, as they were.
         working: the host whose server the run was restarting; empty if none.
         moving: the host to which the run was moving the role; empty if none.
+        by: the process of the run that wrote this: its number, and what tells it from a later one.
         hooked: the working host if the user's tasks have changed its program; else empty.
         to: the version that the servers shall have; empty if they are only restarted.
     """
@@ -62,6 +65,7 @@ class Mark(TypedDict):
     hosts: dict[str, Before]
     working: str
     moving: str
+    by: str
     hooked: str
     to: str
 
@@ -132,9 +136,25 @@ def made(
         },
         "working": "",
         "moving": "",
+        "by": "",
         "hooked": "",
         "to": wish.to,
     }
+
+
+def this_run() -> str:
+    """What this run's ansible-playbook is known by; each task runs in a child of it."""
+    return f"{os.getppid()} {lifeline.birth(os.getppid()) or ''}"
+
+
+def at_work(known: Mark) -> str:
+    """The process of another run that wrote this and lives; empty if there is none, or if that is
+    not known, as on a system without /proc.
+    """
+    number, _blank, born = known["by"].partition(" ")
+    if not born or known["by"] == this_run() or not number.isdigit():
+        return ""
+    return number if lifeline.birth(int(number)) == born else ""
 
 
 def with_others(known: Mark, members: list[Member], wish: Wish) -> Mark:

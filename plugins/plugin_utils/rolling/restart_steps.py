@@ -72,6 +72,19 @@ def kept_mark(run: RunContext) -> Mark | None:
     return mark.with_others(kept, run.members, wish_of(run)) if kept and kept["to"] else kept
 
 
+def another_run(run: RunContext) -> list[str]:
+    """Another run that is at work on this controller: together they could have two servers away."""
+    for file in () if run.check_mode else (mark.RESTART_FILE, mark.UPGRADE_FILE):
+        known = mark.understood(run.kept(file))
+        number = mark.at_work(known) if known else ""
+        if known and number:
+            return [
+                f"the run that began at {known['began']} is at work on this controller (process"
+                f" {number}); wait until it has ended"
+            ]
+    return []
+
+
 def wish_of(run: RunContext) -> Wish:
     """What the inventory and the command line ask for."""
     units = {
@@ -111,7 +124,8 @@ def plan(run: RunContext) -> dict[str, object]:
     run.take_members()
     known = kept_mark(run)
     run.refuse(
-        (variables_refusals(run) if upgrades(run) else [])
+        another_run(run)
+        or (variables_refusals(run) if upgrades(run) else [])
         or run.inventory_problems()
         or restart_premises.reading_refusals(run.members, known)
     )
@@ -261,12 +275,14 @@ def note(run: RunContext) -> dict[str, object]:
     the same time write the same.
     """
     run.take_members()
+    run.refuse(another_run(run))
     known = kept_mark(run) or begun_here(run)
     if known and not run.check_mode:
         working = str(run.task.args.get("working") or "")
         hooked = boolean(run.task.args.get("hooked") or False) or known["hooked"] == working
         known["working"], known["hooked"] = working, working if hooked else ""
         known["moving"] = str(run.task.args.get("moving") or "")
+        known["by"] = mark.this_run()
         run.keep(mark_file(run), {**known})
         source = source_of(run.members)
         old = known["to"] and source.info and not mark.is_done(known, source.host, source.info)

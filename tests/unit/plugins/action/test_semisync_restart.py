@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.action.semisync_restart import ActionModule
+from ansible_collections.dbre.semisync.plugins.plugin_utils import lifeline
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.actions import runner
 
@@ -205,3 +207,28 @@ def test_a_server_that_got_the_old_version_since_the_run_began_is_upgraded_too(s
     assert (planned["turns"], planned["restarts"], planned["from"]) == (1, True, "8.4.6")
     members[0].info["version"] = "9.7.0"
     assert "db2: its server was not upgraded" in step("done", **given).get("msg", "")
+
+
+@pytest.mark.parametrize("step_name", ["plan", "note"])
+def test_two_runs_for_one_cluster_are_not_at_work_at_the_same_time(
+    step, upgrading, tmp_path, step_name
+):
+    members = upgrading[1].pop("members")
+    planned = step("plan", "db2", members=members)
+    step("note", "db2", members=members, working="db2", __semisync_restart=planned)
+    given = {"members": members, "__semisync_restart": planned}
+    assert "msg" not in step(step_name, "db2", **given)
+    file = tmp_path / "results" / "default" / "restart_begun.json"
+    with subprocess.Popen(["sleep", "60"]) as other:
+        try:
+            content = {**kept(tmp_path), "by": f"{other.pid} {lifeline.birth(other.pid)}"}
+            file.write_text(json.dumps(content), encoding="utf-8")
+            said = step(step_name, "db2", **given).get("msg", "")
+            assert f"at work on this controller (process {other.pid}" in said
+            # A run of the other kind moves the role too.
+            assert "at work" in step(step_name, "db2", **given, **upgrading[1])["msg"]
+            assert "msg" not in step("plan", "db2", check_mode=True, **given)
+        finally:
+            other.kill()
+    # Its number may be another process's now.
+    assert "msg" not in step(step_name, "db2", **given)
