@@ -109,6 +109,16 @@ def is_done(known: Mark, host: str, info: Info) -> bool:
     return was_restarted(known["hosts"][host], info)
 
 
+def is_left(known: Mark, host: str, info: Info | None) -> bool:
+    """Whether a server of the run is still to be restarted or upgraded: it is not as the run wants
+    it, or the user's tasks for its upgrade did not end. A package may start the new version before
+    the next task fails.
+    """
+    if info is None or not is_done(known, host, info):
+        return True
+    return bool(known["to"]) and known["working"] == host != known["hooked"]
+
+
 def was_restarted(known: Before, info: Info) -> bool:
     """Whether a server was started since then. No clock is compared: that of a host may be set."""
     if known["pid"] and info["pid"] and known["pid"] != info["pid"]:

@@ -52,11 +52,12 @@ def ordered(
     """What is left of a run, in its order: the host that an earlier run left in the middle of its
     turn is first.
     """
-    source = source_of(members).host
-    left = mark.pending(known, members)
+    head = source_of(members)
+    source, left = head.host, mark.pending(known, members)
     replicas = [host for host in left if host != source]
     replicas.sort(key=lambda host: host != known["working"])
-    last = source in left
+    # A failover may have promoted the host that a killed run only waited for.
+    last = source in left and mark.is_left(known, source, head.info)
     target = chosen_target(members, known["target"]) if last else ""
     home = [member.host for member in members if member.host == known["source"]]
     returns = known["back"] and home and (target or source) != known["source"]

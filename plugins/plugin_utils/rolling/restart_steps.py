@@ -246,14 +246,9 @@ def restarts(
     known: Mark,
 ) -> bool:
     """Whether this host's server is to be restarted; one that an interrupted run has restarted
-    already is only waited for, unless the user's tasks for its upgrade did not end: a package may
-    start the new version before the next task fails.
+    already is only waited for.
     """
-    mine, before = run.mine, known["hosts"].get(run.host)
-    if before is None:
-        return False
-    left = known["to"] and known["working"] == run.host != known["hooked"]
-    return mine.info is None or bool(left) or not mark.is_done(known, run.host, mine.info)
+    return run.host in known["hosts"] and mark.is_left(known, run.host, run.mine.info)
 
 
 def mend(run: RunContext) -> dict[str, object]:

@@ -101,6 +101,15 @@ def test_a_source_that_a_failover_made_in_between_may_have_the_old_version():
     assert "from db3 to db2; from then on there is no way back to 10.11.14" in said
 
 
+@pytest.mark.parametrize("hooked,moves", [("db2", False), ("", True)])
+def test_a_host_that_a_failover_promoted_in_its_turn_keeps_the_role_if_it_is_done(hooked, moves):
+    members, known = ended_after(2)
+    known = {**known, "working": "db2", "hooked": hooked, "back": False}
+    (_lost, *left) = members
+    hand_over(left, "db2")
+    assert order.ordered(left, known).last is moves
+
+
 def test_the_source_at_the_begin_may_have_had_the_version():
     members = old_cluster()
     upgrade(members[0])
