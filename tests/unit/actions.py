@@ -50,7 +50,10 @@ def runner(action_class: type[ActionBase], monkeypatch: Any, folder: Any) -> Any
             task_vars={
                 **values[me],
                 "hostvars": values,
-                "groups": {"semisync_source": ["db1"], "semisync_replica": ["db2"]},
+                "groups": {
+                    "semisync_source": ["db1"],
+                    "semisync_replica": [host for host in values if host != "db1"],
+                },
                 "inventory_hostname": me,
                 "ansible_play_hosts": list(values),
                 "ansible_play_hosts_all": list(values),

@@ -69,7 +69,12 @@ def mark_file(run: RunContext) -> str:
 def kept_mark(run: RunContext) -> Mark | None:
     """The mark of a run that is not done; None if there is none."""
     kept = mark.understood(run.kept(mark_file(run)))
-    return mark.with_others(kept, run.members, wish_of(run)) if kept and kept["to"] else kept
+    if kept is None:
+        return None
+    wish = wish_of(run)
+    # The one that is named now.
+    kept["target"] = wish.target or kept["target"]
+    return mark.with_others(kept, run.members, wish) if kept["to"] else kept
 
 
 def another_run(run: RunContext) -> list[str]:

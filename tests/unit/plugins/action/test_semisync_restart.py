@@ -232,3 +232,16 @@ def test_two_runs_for_one_cluster_are_not_at_work_at_the_same_time(
             other.kill()
     # Its number may be another process's now.
     assert "msg" not in step(step_name, "db2", **given)
+
+
+def test_the_replica_that_is_named_later_takes_the_role_over(step):
+    members = samples.bare("mysql", 2)
+    for _round in range(2):
+        samples.carry_out(members, samples.SETTINGS)
+    for member in members:
+        member.info.update(unit="mysql", pid=7)
+    planned = step("plan", "db2", members=members)
+    assert planned["target"] == "db2"
+    step("note", "db2", members=members, working="db2", __semisync_restart=planned)
+    assert step("plan", members=members)["target"] == "db2"
+    assert step("plan", members=members, semisync_restart_to="db3")["target"] == "db3"
