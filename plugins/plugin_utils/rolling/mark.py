@@ -31,6 +31,7 @@ class Before(TypedDict):
         pid: of its process; None if it is not on its host.
         uptime: seconds since it started.
         version: as three numbers.
+        read_only: the variable's value.
         unit: its systemd unit.
         log: the path of its error log; empty if that is its unit's journal.
     """
@@ -38,6 +39,7 @@ class Before(TypedDict):
     pid: int | None
     uptime: int
     version: str
+    read_only: str
     unit: str
     log: str
 
@@ -97,6 +99,7 @@ def before(info: Info, unit: str) -> Before:
         "pid": info["pid"],
         "uptime": info["uptime"]["seconds"],
         "version": info["version"],
+        "read_only": info["variables"].get("read_only") or "",
         "unit": unit,
         "log": log if log.startswith("/") else "",
     }

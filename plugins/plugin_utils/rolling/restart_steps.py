@@ -216,6 +216,7 @@ def planned(
         "timeout": run.own["restart_timeout"],
         "catch_up": run.own["catch_up_timeout"],
         "from": mine["version"] if mine else "",
+        "read_only": mine["read_only"] if mine else "",
         "shutdown": upgrade_path.shutdown_of(engine, known["to"]) if known["to"] else 1,
         "way_back": order.way_back(known, source_of(run.members), run.host),
         "mark": known,
