@@ -50,18 +50,24 @@ def ordered(
     known: Mark,
 ) -> Order:
     """What is left of a run, in its order: the host that an earlier run left in the middle of its
-    turn is first.
+    turn is first, then those that do not acknowledge, which an upgrade may mend: while one that
+    does is away, the others have to.
     """
     head = source_of(members)
     source, left = head.host, mark.pending(known, members)
     replicas = [host for host in left if host != source]
-    replicas.sort(key=lambda host: host != known["working"])
+    idle = [member.host for member in replicas_of(members) if member.info and not acks(member)]
+    replicas.sort(key=lambda host: (host != known["working"], host not in idle))
     # A failover may have promoted the host that a killed run only waited for.
     last = source in left and mark.is_left(known, source, head.info)
     target = chosen_target(members, known["target"]) if last else ""
     home = [member.host for member in members if member.host == known["source"]]
     returns = known["back"] and home and (target or source) != known["source"]
     return Order(source, replicas, target, last, known["source"] if returns else "")
+
+
+def acks(replica: Member) -> bool:
+    return replica.facts["semisync"]["replica"]["status"]["status"] == "ON"
 
 
 def chosen_target(members: list[Member], wanted: str) -> str:

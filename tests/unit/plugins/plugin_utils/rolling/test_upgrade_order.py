@@ -128,6 +128,20 @@ def test_a_former_source_of_the_old_version_need_not_apply_what_it_gets():
     assert refused(members, known)[0].startswith("db1: its channel does not run")
 
 
+def test_a_replica_that_does_not_acknowledge_is_upgraded_before_one_that_does():
+    # A failover promoted db2, which had the version. While db1 were away, no other acknowledged, so
+    # its turn would wait in vain for db3.
+    members, known = ended_after(1)
+    hand_over(members, "db2")
+    members[1].info["semisync"]["source"]["status"]["status"] = "ON"
+    for member, status in ((members[0], "ON"), (members[2], "OFF")):
+        member.info["semisync"]["replica"]["status"]["status"] = status
+    assert refused(members, known) == []
+    assert order.ordered(members, known).replicas == ["db3", "db1"]
+    known["working"] = "db1"
+    assert order.ordered(members, known).replicas == ["db1", "db3"]
+
+
 def test_what_is_missing_is_named():
     wanted = {"upgrade_to": "", "hook_upgrade": ""}
     (to, hook) = upgrade_premises.missing_variables(wanted)
