@@ -6,7 +6,6 @@ replica acknowledges all the time.
 from __future__ import annotations
 
 import json
-import os
 import signal
 
 import pytest
@@ -19,7 +18,6 @@ from support.watching import Watcher, left_alone, longest_wait
 pytestmark = pytest.mark.long
 
 CONSENT = ("-e", "semisync_allow_disruption=true")
-MIRROR = os.environ.get("SEMISYNC_DEBIAN_MIRROR", "")
 # The example of docs/upgrading-servers.md.
 TASKS = """
 - name: Have the packages of the newer release
@@ -53,8 +51,11 @@ def upgraded(release, suite, to, folder):
         for host in made:
             # Of the release that the host has.
             host.shell("apt-get -qq update && apt-get -qq install -y python3-apt")
+        # The newer release comes from where the older one does.
+        listed = made[0].shell("cat /etc/apt/sources.list").stdout
+        mirror = next(line.split() for line in listed.splitlines() if line.startswith("deb "))[-3]
         hook = folder / "tasks.yml"
-        hook.write_text(TASKS.format(mirror=MIRROR, suite=suite), encoding="utf-8")
+        hook.write_text(TASKS.format(mirror=mirror, suite=suite), encoding="utf-8")
         given = {"semisync_upgrade_to": to, "semisync_hook_upgrade": str(hook)}
         cluster = Cluster(made, folder, "upgrade", **given)
         cluster.set_up()
