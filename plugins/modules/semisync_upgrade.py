@@ -63,7 +63,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 
 PROGRAMS = ("mariadb-upgrade", "mysql_upgrade")
 # A service that starts the server may run the program as well, which lets only one run.
-TRIES, PAUSE = 30, 4
+TRIES = 30
+PAUSE = 4
 DONE_BEFORE = "already upgraded"
 
 
