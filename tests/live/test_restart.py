@@ -31,18 +31,9 @@ def fixture_cluster(request, tmp_path_factory):
         yield cluster
 
 
-def untouched(cluster: Cluster, *arguments: str) -> str:
-    """What a run said that changed nothing."""
-    before = [host.fingerprint() for host in cluster.hosts]
-    done = playbook("restart", cluster.file, *arguments)
-    assert [host.fingerprint() for host in cluster.hosts] == before
-    assert not cluster.marked()
-    return f"{done.returncode} {words(done)}"
-
-
 def test_the_plan_changes_nothing_and_has_every_step(cluster):
     source, first, second = (host.name for host in cluster.hosts)
-    said = untouched(cluster, "--check", "-e", "semisync_restart_back=true")
+    said = cluster.untouched("--check", "-e", "semisync_restart_back=true")
     assert said.startswith("0 ")
     for line in (
         f"1. {first}: restart, while {second} acknowledges",
@@ -69,7 +60,7 @@ def test_the_plan_changes_nothing_and_has_every_step(cluster):
 def test_what_is_refused_changes_nothing(cluster, arguments, words_of_it):
     source, first, second = (host.name for host in cluster.hosts)
     names = {"source": source, "first": first, "second": second}
-    said = untouched(cluster, *(word.format(**names) for word in arguments))
+    said = cluster.untouched(*(word.format(**names) for word in arguments))
     assert not said.startswith("0 ") and words_of_it.format(**names) in said
 
 
@@ -78,7 +69,7 @@ def test_a_replica_that_does_not_acknowledge_is_refused(cluster):
     word = "SLAVE" if replica.server == "mariadb" else "REPLICA"
     replica.sql(f"STOP {word} IO_THREAD")
     try:
-        said = untouched(cluster, *CONSENT)
+        said = cluster.untouched(*CONSENT)
         assert f"{replica.name}: its channel does not run" in said
     finally:
         replica.sql(f"START {word} IO_THREAD")

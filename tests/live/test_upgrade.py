@@ -76,18 +76,9 @@ def versions(cluster):
     return [".".join(host.value("SELECT @@version").split(".")[:2]) for host in cluster.hosts]
 
 
-def untouched(cluster, *arguments):
-    """What a run said that changed nothing."""
-    before = [host.fingerprint() for host in cluster.hosts]
-    done = playbook("upgrade", cluster.file, *arguments)
-    assert [host.fingerprint() for host in cluster.hosts] == before
-    assert not cluster.marked()
-    return f"{done.returncode} {words(done)}"
-
-
 def test_the_plan_changes_nothing_and_has_every_step(newer):
     source, first, second = (host.name for host in newer.hosts)
-    said = untouched(newer, "--check", "-e", "semisync_restart_back=true")
+    said = newer.untouched("--check", "-e", "semisync_restart_back=true")
     assert said.startswith("0 ")
     for line in (
         f"1. {first}: upgrade from 10.11.",
@@ -109,7 +100,7 @@ def test_the_plan_changes_nothing_and_has_every_step(newer):
     ],
 )
 def test_what_is_refused_changes_nothing(newer, arguments, words_of_it):
-    said = untouched(newer, *arguments)
+    said = newer.untouched(*arguments)
     assert not said.startswith("0 ") and words_of_it in said
 
 

@@ -7,7 +7,7 @@ import pathlib
 
 from support.acknowledged import Writers, judge, rows_of, same_data
 from support.eventually import eventually
-from support.live_hosts import Host, inventory, playbook
+from support.live_hosts import Host, inventory, playbook, words
 from support.watching import protection
 
 
@@ -49,6 +49,14 @@ class Cluster:
 
     def marked(self) -> bool:
         return (self.folder / "results" / "default" / f"{self.kind}_begun.json").exists()
+
+    def untouched(self, *arguments: str) -> str:
+        """The exit status and the words of a run that changed nothing."""
+        before = [host.fingerprint() for host in self.hosts]
+        done = playbook(self.kind, self.file, *arguments)
+        assert [host.fingerprint() for host in self.hosts] == before
+        assert not self.marked()
+        return f"{done.returncode} {words(done)}"
 
     def record(self) -> dict:
         file = self.folder / "results" / "default" / "latest" / f"{self.kind}.json"

@@ -200,11 +200,7 @@ def pending(mark: Mark, members: list[Member]) -> list[str]:
         member.host
         for member in members
         if member.host in mark["hosts"]
-        and (
-            member.host == mark["working"]
-            or member.info is None
-            or not is_done(mark, member.host, member.facts)
-        )
+        and (member.host == mark["working"] or is_left(mark, member.host, member.info))
     ]
 
 
