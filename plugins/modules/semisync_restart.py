@@ -147,10 +147,10 @@ from:
   description: The version that this host's server had before the run.
   returned: O(step=plan)
   type: str
-read_only:
-  description: The value that read_only had before the run.
+closed:
+  description: Whether this host's server must take no writes after its upgrade.
   returned: O(step=plan)
-  type: str
+  type: bool
 shutdown:
   description: The value of C(innodb_fast_shutdown) before an upgrade.
   returned: O(step=plan)

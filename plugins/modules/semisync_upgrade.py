@@ -16,7 +16,8 @@ options:
     description:
       - V(prepared) sets C(innodb_fast_shutdown) of a server that is stopped next.
       - V(upgraded) runs C(mariadb-upgrade) on MariaDB, outside the binary log. MySQL from 8.0.16 on
-        has upgraded its system tables when it started.
+        has upgraded its system tables when it started. Before that it fails if the server has
+        another version than O(version), or takes writes although O(closed) says that it must not.
     type: str
     choices: [prepared, upgraded]
     required: true
@@ -25,6 +26,14 @@ options:
     type: int
     choices: [0, 1]
     default: 0
+  version:
+    description:
+      - The version that the server must have, or its series. Required with O(state=upgraded).
+    type: str
+  closed:
+    description: With O(state=upgraded), whether C(read_only) must not be C(OFF).
+    type: bool
+    default: false
 extends_documentation_fragment:
   - dbre.semisync.internal
   - dbre.semisync.login
@@ -40,6 +49,7 @@ EXAMPLES = r"""
 - name: Bring the system tables up to date
   dbre.semisync.semisync_upgrade:
     state: upgraded
+    version: "11.8"
 """
 
 RETURN = r"""
@@ -60,6 +70,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
 
 PROGRAMS = ("mariadb-upgrade", "mysql_upgrade")
 # A service that starts the server may run the program as well, which lets only one run.
@@ -101,9 +112,37 @@ def upgrade_tables(module: AnsibleModule, server: Server) -> dict[str, object]:
     raise ValueError(f"{program} failed with status {status}: {(err or out).strip()[-1000:]}")
 
 
+def problem(version: str, read_only: str, wanted: str, closed: bool) -> str:
+    """What is wrong with a server that has its new program; empty if nothing.
+
+    Args:
+        version: the server's; read_only: the variable's value.
+        wanted: the version that it must have, or its series.
+        closed: whether it must take no writes.
+    """
+    if not f"{version}.".startswith(f"{wanted}."):
+        return (
+            f"the server has version {version} after the tasks of semisync_hook_upgrade, and not"
+            f" {wanted}. Correct those tasks"
+        )
+    if closed and canonical_value(read_only) == "0":
+        # Its line may be in a group of options that only the old version reads.
+        return (
+            "the server takes writes since it has the new version: its read_only was ON, and is"
+            " OFF. Run SET GLOBAL read_only = 1 there, and write read_only to a group of its option"
+            " files that each version reads, [mysqld] and not [mariadb-10.11]"
+        )
+    return ""
+
+
 def set_upgrade(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     if module.params["state"] == "prepared":
         return prepare(module, server)
+    version = ".".join(map(str, names.version))
+    read_only = server.variables()["read_only"] or ""
+    wrong = problem(version, read_only, module.params["version"], module.params["closed"])
+    if wrong:
+        raise ValueError(wrong)
     return upgrade_tables(module, server) if names.mariadb else {"changed": False}
 
 
@@ -112,7 +151,10 @@ def main() -> None:
         argument_spec=login.argument_spec(
             state={"type": "str", "choices": ["prepared", "upgraded"], "required": True},
             fast_shutdown={"type": "int", "choices": [0, 1], "default": 0},
+            version={"type": "str"},
+            closed={"type": "bool", "default": False},
         ),
+        required_if=[("state", "upgraded", ["version"])],
         supports_check_mode=True,
     )
     connection.work(module, set_upgrade, "the upgrade failed")

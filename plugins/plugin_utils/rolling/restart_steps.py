@@ -8,6 +8,7 @@ Between them the role restarts or upgrades servers, and moves the source's role 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
@@ -38,6 +39,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.order import
     ROLL,
     Order,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
 # What is kept in a run's folder when it is done.
 RESTART_RECORD, UPGRADE_RECORD = "restart.json", "upgrade.json"
@@ -216,7 +220,7 @@ def planned(
         "timeout": run.own["restart_timeout"],
         "catch_up": run.own["catch_up_timeout"],
         "from": mine["version"] if mine else "",
-        "read_only": mine["read_only"] if mine else "",
+        "closed": is_closed(mine["read_only"], run.mine.info) if mine else True,
         "shutdown": upgrade_path.shutdown_of(engine, known["to"]) if known["to"] else 1,
         "way_back": order.way_back(known, source_of(run.members), run.host),
         "mark": known,
@@ -235,6 +239,14 @@ def acknowledging(run: RunContext, known: Mark) -> int:
     )
     status = mine.facts["semisync"]["replica"]["status"]["status"]
     return others - (old and status != "ON")
+
+
+def is_closed(before: str, info: Info | None) -> bool:
+    """Whether a server must take no writes after its upgrade: it took none before the run, or takes
+    none now.
+    """
+    now = info["variables"].get("read_only") if info else None
+    return before != "OFF" or now not in (None, "OFF")
 
 
 def is_as_begun(members: list[Member], known: Mark) -> bool:
