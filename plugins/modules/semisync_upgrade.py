@@ -112,7 +112,7 @@ def upgrade_tables(module: AnsibleModule, server: Server) -> dict[str, object]:
     raise ValueError(f"{program} failed with status {status}: {(err or out).strip()[-1000:]}")
 
 
-def problem(version: str, read_only: str, wanted: str, closed: bool) -> str:
+def wrong_after(version: str, read_only: str, wanted: str, closed: bool) -> str:
     """What is wrong with a server that has its new program; empty if nothing.
 
     Args:
@@ -140,7 +140,7 @@ def set_upgrade(module: AnsibleModule, server: Server, names: Names) -> dict[str
         return prepare(module, server)
     version = ".".join(map(str, names.version))
     read_only = server.variables()["read_only"] or ""
-    wrong = problem(version, read_only, module.params["version"], module.params["closed"])
+    wrong = wrong_after(version, read_only, module.params["version"], module.params["closed"])
     if wrong:
         raise ValueError(wrong)
     return upgrade_tables(module, server) if names.mariadb else {"changed": False}

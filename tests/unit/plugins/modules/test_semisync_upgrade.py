@@ -26,7 +26,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import resta
 def test_a_server_with_another_version_or_that_takes_writes_is_not_upgraded(
     version, read_only, wanted, closed, words
 ):
-    said = semisync_upgrade.problem(version, read_only, wanted, closed)
+    said = semisync_upgrade.wrong_after(version, read_only, wanted, closed)
     assert words in said and bool(words) is bool(said)
 
 
