@@ -22,8 +22,13 @@ CLSACT = (
 )
 
 
-def is_far(source, address=REPLICA, delay=DELAY):
-    return min(source.ping(address, 5)) == pytest.approx(delay, rel=0.03, abs=2)
+def distance(source, address=REPLICA):
+    """The shortest round trip in ms, of as many as a busy machine needs for one without a pause."""
+    return min(source.ping(address, 40))
+
+
+def about(delay):
+    return pytest.approx(delay, rel=0.03, abs=2)
 
 
 def foretold(result):
@@ -77,7 +82,7 @@ def test_a_change_is_made_in_place_and_for_exactly_these_peers(netem, source, fi
     )
     assert min(times[:20]) > 87 and min(times[-20:]) < 42 and min(times) > 39
     assert numbers == list(range(1, numbers[-1] + 1))
-    assert is_far(source, REPLICA6, 40)
+    assert distance(source, REPLICA6) == about(40)
     netem(peers=[REPLICA6], delay_ms=20, jitter_ms=5, loss=20)
     line = source.run("tc qdisc show dev semisync-nm0")
     assert "delay 20ms  5ms loss 20%" in line and "rate" not in line
@@ -95,7 +100,8 @@ def test_an_administrators_qdiscs_stay_as_they_are(netem, source):
     try:
         before, root = source.qdiscs(), source.run("tc -json qdisc show dev vec0")
         netem(peers=[REPLICA], delay_ms=DELAY)
-        assert is_far(source) and all(min(source.ping(address)) < 2 for address in OTHERS)
+        assert distance(source) == about(DELAY)
+        assert all(min(source.ping(address)) < 2 for address in OTHERS)
         assert source.run("tc -json qdisc show dev vec0") == root
         netem(state="absent")
         # Byte for byte, filters and classes too.
@@ -121,7 +127,7 @@ def test_without_ifb_it_goes_under_the_kernels_own_root(netem, source, figure):
         assert foretold(told)["shown"] == foretold(done)["shown"]
         others = [min(source.ping(address)) for address in OTHERS]
         figure(f"without ifb: {min(source.ping(REPLICA))} ms to the peer, {others} ms to others")
-        assert is_far(source) and max(others) < 2
+        assert distance(source) == about(DELAY) and max(others) < 2
         netem(state="absent")
         assert source.qdiscs() == before
         source.run(HTB)
