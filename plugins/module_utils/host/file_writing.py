@@ -10,9 +10,12 @@ import os
 import secrets
 import stat
 
+LABEL = "security.selinux"
+
 
 def replace(path: str, text: str, mode: int | None = None) -> None:
-    """Write a file completely or not at all; an existing file keeps its owner and mode.
+    """Write a file completely or not at all; an existing file keeps its owner, mode and SELinux
+    label.
 
     Another user may be able to rename what is in its folder. The folder is therefore held open, and
     neither the file nor its temporary copy is reached through a link.
@@ -49,6 +52,7 @@ def replace(path: str, text: str, mode: int | None = None) -> None:
                 if there:
                     os.chown(handle, there.st_uid, there.st_gid)
                     os.chmod(handle, stat.S_IMODE(there.st_mode))
+                    keep_label(os.path.join(f"/proc/self/fd/{folder}", name), handle)
                 elif mode is not None:
                     os.chmod(handle, mode)
                 os.fsync(handle)
@@ -64,3 +68,11 @@ def replace(path: str, text: str, mode: int | None = None) -> None:
             raise
     finally:
         os.close(folder)
+
+
+def keep_label(path: str, handle: int) -> None:
+    """Give an open file the SELinux label of another, which a new one has from its folder. A system
+    without SELinux has none.
+    """
+    with contextlib.suppress(OSError):
+        os.setxattr(handle, LABEL, os.getxattr(path, LABEL, follow_symlinks=False))
