@@ -15,6 +15,10 @@ CASES = {
     # Two that MariaDB does not see itself.
     "mariadb": ("cut", "both-threads", "cut", "no-wait"),
 }
+# What a cycle that is amiss is understood by.
+TELLING = (
+    "looks", "lost", "unexpected", "twice", "outside", "verdict", "outcome", "reasons", "cases",
+)  # fmt: skip
 # How often a case is made at most: a cycle may fail to be judged, and chance may hide a mistake.
 TURNS = 2
 
@@ -46,5 +50,6 @@ def run(server: str, cycle: Callable[[str], Record]) -> list[str]:
         words = amiss(record)
         print(f"{case}: {words or 'as it has to be'} ({record['seconds']:.0f} s)", flush=True)
         if words:
-            found.append(f"{case}, seed {record['seed']}: {words}")
+            told = {name: record[name] for name in TELLING if name in record}
+            found.append(f"{case}, seed {record['seed']}: {words}: {told}")
     return found

@@ -2,7 +2,7 @@
 
 Usage: run_steps.py [--lanes=N] NAME=COMMAND …; the exit status is 0 only when every step passed. A
 step that runs alone shows its output as it comes; of steps that run side by side each is shown
-whole when it ends.
+whole when it ends, and the last lines of those that failed once more before the count.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import tempfile
 import threading
 import time
 
+# How many lines of a step that failed are shown again at the end, and how much of each.
+LINES, WIDTH = 25, 300
 # A step that takes this long hangs.
 STEP_SECONDS = 40 * 60
 GRACE_SECONDS = 60
@@ -53,6 +55,8 @@ class Steps:
     def __init__(self, lanes: int) -> None:
         self.lanes, self.stopped, self.lock = lanes, False, threading.Lock()
         self.children: list[subprocess.Popen] = []
+        # The last lines of the steps that failed.
+        self.last: dict[str, list[str]] = {}
 
     def run(self, name: str, command: str) -> tuple[str, bool, float]:
         """Run one step: its name, whether it passed, its seconds."""
@@ -84,6 +88,9 @@ class Steps:
                     print(f"\n===== output of {name}", flush=True)
                     output.seek(0)
                     shutil.copyfileobj(output, sys.stdout)
+                if shown and not passed:
+                    output.seek(0)
+                    self.last[name] = [line.rstrip()[:WIDTH] for line in output][-LINES:]
                 words = (
                     "passed"
                     if passed
@@ -127,6 +134,8 @@ def main() -> int:
             pool.shutdown(cancel_futures=True)
             print("interrupted", file=sys.stderr)
             return 130
+    for name, lines in steps.last.items():
+        print(f"\n===== the end of {name}", *lines, sep="\n")
     print()
     for name, passed, seconds in results:
         print(f"{'passed' if passed else 'FAILED'}  {seconds:5.0f} s  {name}")

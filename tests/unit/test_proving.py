@@ -334,7 +334,9 @@ def test_the_short_form_gives_a_cycle_one_more_turn_and_no_more():
 
     found = short.run("mariadb", cycle)
     assert made == [case for case in short.CASES["mariadb"] for _turn in range(2)]
-    assert found == ["cut, seed 1: it could not be judged: no answer"] * 2
+    assert len(found) == 2
+    for words in found:
+        assert words.startswith("cut, seed 1: it could not be judged: no answer: {'")
     assert all({*cases} <= {*FAULTS, *MUTANTS} for cases in short.CASES.values())
 
 
