@@ -63,7 +63,7 @@ def arguments() -> argparse.Namespace:
         type=int,
         default=10,
         help="as many as there shall be of each case, with those of before (default: 10); 0 for the"
-        " tables alone",
+        " tables only",
     )
     parser.add_argument(
         "--minutes", type=float, default=600, help="begin no further cycle after so long"

@@ -246,7 +246,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--tarball")
-    parser.add_argument("--proxy", action="store_true", help="the clients ask HAProxy alone")
+    parser.add_argument("--proxy", action="store_true", help="the clients ask only HAProxy")
     parser.add_argument("--disk", choices=["memory", "disk"], default="memory")
     parser.add_argument(
         "--minutes", type=float, default=600, help="begin no further switchover after so long"

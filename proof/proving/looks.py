@@ -142,7 +142,7 @@ def cut(scene: Scene) -> None:
 
 FAULTS = {
     "look-degraded": Fault(
-        "the source confirms alone, and verify.yml sees that it does; then its power cut",
+        "the source is degraded, and verify.yml sees that it is; then its power cut",
         cut,
         before=shorten,
         load=look_late,
@@ -151,8 +151,7 @@ FAULTS = {
         unproven=True,
     ),
     "look-restarted": Fault(
-        "the source confirms alone, is started again, and verify.yml sees semi-sync on; then its"
-        " power cut",
+        "the source is degraded, restarts, and verify.yml sees semi-sync on; then its power cut",
         cut,
         before=shorten,
         load=look_after_restart,
@@ -171,7 +170,7 @@ FAULTS = {
         unproven=True,
     ),
     "look-outdated": Fault(
-        "site.yml makes the timeout 1 s after the look; the source is cut off, confirms alone, and"
+        "site.yml sets the timeout to 1 s after the look; the source is cut off, degrades, and"
         " loses its power",
         cut_off_and_cut,
         load=shorten_by_playbook,

@@ -94,7 +94,7 @@ MUTANTS = {
         "healed",
     ),
     "stopped": Mutant(
-        "the fence is an orderly stop of the source's server (systemctl stop)",
+        "the fence is a clean shutdown of the source's server (systemctl stop)",
         (
             Patch(
                 "roles/failover/tasks/take_over.yml",
@@ -109,8 +109,8 @@ MUTANTS = {
         "apart",
     ),
     "phantom": Mutant(
-        "a former source with phantoms is let back as it is: its verdict is clean, and the second"
-        " look at what it has alone is left out",
+        "a former source with errant transactions is brought back as it is: its verdict is clean,"
+        " and the second look at what only it has is left out",
         (
             Patch(
                 "plugins/plugin_utils/role_change/errant.py",

@@ -186,9 +186,9 @@ def of_returns(records: list[Record]) -> list[str]:
             if "back" in record:
                 found[case, version, started_words(record["back"])].append(record)
     lines = head(
-        "fault", "server", "the former source's server", "cycles", "verdicts", "phantoms", "ways",
-        "a replica that missed it", "answers to routers", "of them that it is the source",
-        "rows written to it",
+        "fault", "server", "the former source's server", "cycles", "verdicts",
+        "errant transactions", "methods", "a replica that missed it", "answers to routers",
+        "of them that it is the source", "rows written to it",
         "rows differ, or it did not come back",
     )  # fmt: skip
     for (case, version, words), made in found.items():

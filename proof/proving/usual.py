@@ -148,8 +148,8 @@ def faults(made: dict[str, Fault]) -> dict[str, Fault]:
                                words="power cut of the source, which promises lossless"),
         "usual-off": new("semi-sync is switched off by hand 5 s before the source's power cut",
                          switch_off_and_cut, **alone),
-        "usual-timeout": new("the timeout is made 1 s by hand; the source is cut off, confirms"
-                             " alone, and loses its power", shorten_and_cut, **alone),
+        "usual-timeout": new("the timeout is set to 1 s by hand; the source is cut off, degrades,"
+                             " and loses its power", shorten_and_cut, **alone),
         "usual-thrown": new("the acknowledger loses its relay log; the source's power cut before it"
                             " has caught up", cut_before_catching_up, before=looks.throw_away,
                             **alone),

@@ -21,7 +21,7 @@ RELEASES = {"mysql": "", "mariadb": "12"}
 DOCUMENT = os.environ.get("SEMISYNC_SEED_DOCUMENT")
 COLUMNS = (
     "server",
-    "way",
+    "method",
     "what happened",
     "data",
     "seeding",
