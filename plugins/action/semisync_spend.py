@@ -15,8 +15,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import
 
 MODULE = "dbre.semisync.semisync_spend"
 REMEDY = (
-    "Nothing was changed: another controller would go on to trust what it saw last. Bring a replica"
-    " back that acknowledges; if writers have to go on before that, docs/night-frozen-writers.md"
+    "Nothing was changed: another controller would still trust what it saw last. Bring a replica"
+    " back that acknowledges; if writers must continue before that, docs/night-frozen-writers.md"
     " says how"
 )
 LEFT_OPEN = "Looks at it prove nothing until site.yml is run again, which closes that change"

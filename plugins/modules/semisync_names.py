@@ -15,7 +15,7 @@ description:
   - The IO thread stops meanwhile, which takes a fraction of a second. A server that acts as a
     source is refused.
   - A process stays on the host until the exchange is complete or taken back. It finishes the
-    exchange, or takes it back, if the module is killed or loses its connection.
+    exchange, or rolls it back, if the module is killed or loses its connection.
 options:
   names:
     description: The names that the server is to have; it must be of a version with both.

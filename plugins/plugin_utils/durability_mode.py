@@ -25,7 +25,10 @@ TIMEOUT_MS = 7 * DAY_MS
 LEAST_MS = DAY_MS
 # Key -> (the only value that fits, why).
 FITTING: dict[str, tuple[int | bool, str]] = {
-    "wait_no_replica": (True, "a source whose replicas are gone would confirm commits alone"),
+    "wait_no_replica": (
+        True,
+        "a source whose replicas are gone would confirm commits without an acknowledgement",
+    ),
     "replica_read_only": (True, "every member starts read-only"),
     "sync_binlog": (1, "a member that loses its power must keep what it applied"),
     "innodb_flush_log_at_trx_commit": (
@@ -78,8 +81,9 @@ def contradictions(wanted: Settings, explicit: bool) -> list[str]:
     if is_set("timeout_ms") and wanted["timeout_ms"] < LEAST_MS:
         reasons.append(
             f"semisync_timeout is {wanted['timeout_ms']}, after which the source would confirm"
-            f" commits alone, and semisync_promise={LOSSLESS} says that it never does; leave it"
-            f" out for {TIMEOUT_MS} (7 days), or set it to at least {LEAST_MS} (a day)"
+            f" commits without an acknowledgement, and semisync_promise={LOSSLESS} says that it"
+            f" never does; leave it out for {TIMEOUT_MS} (7 days), or set it to at least {LEAST_MS}"
+            " (a day)"
         )
     return reasons
 

@@ -235,7 +235,7 @@ def unknown(names: Iterable[str]) -> list[str]:
         if name.startswith(PREFIX) and not name.startswith(USERS_OWN) and name not in known:
             (nearest,) = difflib.get_close_matches(name, known, 1, 0)
             wrong.append(
-                f"{name} is no variable of this collection, the nearest is {nearest}; correct it,"
+                f"{name} is not a variable of this collection (nearest: {nearest}); correct it,"
                 f" or call a variable of your own {USERS_OWN}… or without {PREFIX}"
             )
     return wrong

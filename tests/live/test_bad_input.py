@@ -142,7 +142,7 @@ CASES: dict[str, Case] = {
         variables={"semisync_replication_password": "x" * 33},
     ),
     "a baseline without consent": Case(
-        "Say semisync_allow_disruption=true", variables={"semisync_baseline": True}
+        "pass -e semisync_allow_disruption=true", variables={"semisync_baseline": True}
     ),
 }
 

@@ -73,7 +73,7 @@ def test_a_degraded_time_that_only_the_heartbeat_has_seen(cluster):
     told = {(kind, "source", "warning") for kind in ("heartbeat_degraded", "was_degraded")}
     status, found, said = cluster.verify()
     assert (status, found) == (0, told), said
-    assert "commits alone" in cluster.evidence("heartbeat_degraded")
+    assert "commits without an acknowledgement" in cluster.evidence("heartbeat_degraded")
     assert cluster.verify()[:2] == (0, set())
 
 

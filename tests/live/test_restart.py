@@ -48,12 +48,12 @@ def test_the_plan_changes_nothing_and_has_every_step(cluster):
 @pytest.mark.parametrize(
     "arguments,words_of_it",
     [
-        ((), "say -e semisync_allow_disruption=true"),
-        ((*CONSENT, "-e", "semisync_restart_to=nobody"), "which is no replica of this cluster"),
-        ((*CONSENT, "-e", "semisync_restart_accept=all"), "has 'all', which is no case"),
+        ((), "to consent, pass -e semisync_allow_disruption=true"),
+        ((*CONSENT, "-e", "semisync_restart_to=nobody"), "which is not a replica of this cluster"),
+        ((*CONSENT, "-e", "semisync_restart_accept=all"), "has 'all', which is not a case"),
         (
             (*CONSENT, "-e", "semisync_restart_to={source}"),
-            "which is no replica of this cluster; there is: {first}, {second}",
+            "which is not a replica of this cluster; name one of: {first}, {second}",
         ),
     ],
 )

@@ -65,7 +65,7 @@ def test_a_misspelt_variable_is_refused_with_the_nearest_that_there_is(tmp_path)
     groups = {"semisync_source": ["db1"], "semisync_replica": ["db2"]}
     result = playbook("verify", nowhere(tmp_path, **groups), "-e", "semisync_timout=3000")
     assert result.returncode != 0, words(result)
-    assert "db1, db2: semisync_timout is no variable" in words(result)
+    assert "db1, db2: semisync_timout is not a variable" in words(result)
     assert "the nearest is semisync_timeout" in words(result)
 
 

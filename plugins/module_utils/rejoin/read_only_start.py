@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 WORDS = (
     "# Written by dbre.semisync: this server was the source, and lets no writers in until"
-    " rejoin.yml has\n# brought it back as a replica, which takes this file away."
+    " rejoin.yml has\n# brought it back as a replica, which removes this file."
 )
 HELD = (
     "# Written by dbre.semisync: a failover took the source's role from this server, which lets no"
-    " writers in\n# until rejoin.yml has brought it back as a replica, and takes this file away."
+    " writers in\n# until rejoin.yml has brought it back as a replica, and removes this file."
 )
 
 

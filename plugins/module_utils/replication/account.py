@@ -166,7 +166,7 @@ def check(names: Names, user: str, accounts: list[Known]) -> None:
             if plugin not in PASSWORD_PLUGINS:
                 raise UnfitError(
                     f"{user}@{account['host']} logs in by {plugin}, which has no password; give"
-                    " replication an account of its own"
+                    " replication its own account"
                 )
             if not names.alter_user and plugin not in ("", NATIVE):
                 version = ".".join(str(number) for number in names.version)
@@ -322,7 +322,7 @@ def new_way(plugin: str) -> str:
 def drop_second(names: Names, user: str, account: Known) -> str:
     """The statement that an operator can run to drop an account's second password."""
     if names.mariadb:
-        return f"ALTER USER '{user}'@'{account['host']}' IDENTIFIED VIA … with the first alone"
+        return f"ALTER USER '{user}'@'{account['host']}' IDENTIFIED VIA … with the first only"
     return f"ALTER USER '{user}'@'{account['host']}' DISCARD OLD PASSWORD"
 
 

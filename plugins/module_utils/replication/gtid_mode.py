@@ -23,7 +23,7 @@ STEPS = (
     ("on_permissive", "gtid_mode", MODES, "ON_PERMISSIVE"),
     ("on", "gtid_mode", MODES, "ON"),
 )
-WAY_OUT = "docs/existing-hosts.md has the way out"
+WAY_OUT = "See docs/existing-hosts.md (From file and position to GTIDs)"
 
 
 def statement(step: str, variables: Variables) -> str | None:

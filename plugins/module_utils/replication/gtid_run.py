@@ -104,9 +104,9 @@ def watch(module: AnsibleModule, server: Server) -> None:
             module.fail_json(
                 msg=(
                     f"a statement violated GTID consistency {int(logged_ago or 0)} s ago:"
-                    f" {text(violation)} The application would be refused it."
-                    " enforce_gtid_consistency stays WARN; mend the application and run again"
-                    f" after {int(seconds)} s without"
+                    f" {text(violation)} With enforce_gtid_consistency = ON the server"
+                    " would refuse it. It stays WARN: fix the application, and run this again"
+                    f" after {int(seconds)} s without such a statement"
                 )
             )
         if not left:
@@ -114,8 +114,8 @@ def watch(module: AnsibleModule, server: Server) -> None:
         if left > LONGEST_SECONDS:
             module.fail_json(
                 msg=(
-                    "enforce_gtid_consistency is WARN now, and semisync_gtid_watch wants"
-                    f" {int(seconds)} s of it; run again in {int(left)} s"
+                    "enforce_gtid_consistency is WARN now, and must stay WARN for"
+                    f" {int(seconds)} s (semisync_gtid_watch); run this again in {int(left)} s"
                 )
             )
         time.sleep(min(left, 1))

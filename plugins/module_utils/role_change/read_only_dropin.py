@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.dropin_p
 
 WORDS = (
     "# Written by dbre.semisync while the source's role moves to another host: a restart must not"
-    " let writers in here.\n# switchover.yml takes it away."
+    " let writers in here.\n# switchover.yml removes it."
 )
 # Accounts with SUPER write although a server is read-only, and so do their events; and a channel
 # that is left of its time as a replica brings what it has received.

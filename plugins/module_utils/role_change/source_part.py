@@ -153,7 +153,7 @@ class SourcePart(Participant):
                 f"{self.host} still has transactions that are open for more than"
                 f" {client_sessions.LONG} s, after waiting {self.plan.drain} s:"
                 f" {client_sessions.sessions_text(left)}. End them, wait longer"
-                " (semisync_switchover_drain), or say semisync_switchover_long_transactions=kill"
+                " (semisync_switchover_drain), or pass semisync_switchover_long_transactions=kill"
             )
         ended = f"; ended: {client_sessions.sessions_text(left)}" if left else ""
         self.point("S2", True, f"none after {seconds:.1f} s{ended}", "no long transaction")
@@ -173,7 +173,7 @@ class SourcePart(Participant):
         if not good:
             raise AbortError(
                 f"{self.host} is not semi-synchronous: status {before['status']},"
-                f" {before['clients']} replicas acknowledge, {count} are wanted"
+                f" {before['clients']} replicas acknowledge, {count} are needed"
             )
         self.report_stage("begun")
         self.begun = True

@@ -271,7 +271,7 @@ def bound_in_words(
     text = f"the {short(bound)}/s that {trip} allows {who}"
     if single:
         return text
-    return f"{text} (the round trip alone: one asynchronous client was not measured)"
+    return f"{text} (from the round trip only: one asynchronous client was not measured)"
 
 
 def share_in_words(

@@ -42,21 +42,20 @@ TABLE = {
         "The heartbeat's service does not run on this host",
         "`semisync_heartbeat_seconds` is not 0, and the service is not there, not running, not"
         " enabled, or its login is refused",
-        "Nothing is recorded while this host is the source: after a failover, a replica has no"
-        " service that would go on.",
+        "Nothing is recorded while this host is the source. After a failover to it, the heartbeat"
+        " stops.",
         ROLE_CHANGE,
         "Run site.yml, which sets it up, gives it another account and starts it.",
     ),
     "heartbeat_degraded": Kind(
         WARNING,
-        "The source was degraded, by its own rows",
+        "The source was degraded, according to its own rows",
         "rows of [the heartbeat](heartbeat.md) since the last run say that semi-sync was on and its"
         " status OFF, and later rows that it was ON again",
         "What was confirmed in that time was on no replica when its client was told. The rows say"
-        " when it began and ended, and how many commits were confirmed alone, though no run has"
-        " looked.",
+        " when it began and ended, and how many commits were confirmed without an acknowledgement,"
+        " even if no run looked.",
         SEMISYNC_MONITORING,
-        "Find out why the replicas did not acknowledge in time: their error logs and the network at"
-        " the time that the evidence names.",
+        "Check the replicas' error logs, and the network, at the time that the evidence names.",
     ),
 }

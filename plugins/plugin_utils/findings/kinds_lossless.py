@@ -23,7 +23,7 @@ TABLE = {
         " values break that promise: the source may stop waiting, or a replica's power cut may"
         " lose an acknowledged commit.",
         SOURCE_OPTIONS,
-        "Run site.yml, which sets what semisync_promise needs; or promise available.",
+        "Run site.yml, which sets what lossless needs, or set semisync_promise to available.",
         variants={
             "recovery": Variant(
                 "`relay_log_recovery` is ON at the next start",
@@ -42,7 +42,7 @@ TABLE = {
         SOURCE_OPTIONS,
         "Bring a replica back. Do not stop the source's server and do not disable semi-sync: both"
         " confirm the waiting commits, which are on no replica. docs/night-frozen-writers.md has"
-        " the ways out.",
+        " the steps.",
     ),
     "source_closed": Kind(
         CRITICAL,

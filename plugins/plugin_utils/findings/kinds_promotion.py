@@ -26,7 +26,8 @@ TABLE = {
         " that the replicas do not receive.",
         ROLE_CHANGE,
         "The evidence has the reason. site.yml repairs the service and its account. If the journal"
-        " names another source, roles were changed without a row in the journal.",
+        " names another source, the role was moved without a row in it: add one, see"
+        " docs/operations.md.",
         severities="critical if a replica's `GET /source` is 200, else warning",
     ),
     "target_loopback_only": Kind(

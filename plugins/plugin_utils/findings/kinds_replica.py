@@ -29,7 +29,7 @@ TABLE = {
     ),
     "applier_behind": Kind(
         WARNING,
-        "The replica acknowledges but applies far behind",
+        "The replica acknowledges but lags behind the source",
         "both threads run, and `Seconds_Behind_Source` is above `semisync_verify_lag_limit`, 60"
         " seconds by default",
         "An acknowledgement means that the transaction is in the relay log, not that it is"
@@ -40,7 +40,7 @@ TABLE = {
     ),
     "failover_slow": Kind(
         WARNING,
-        "A failover would take long",
+        "A failover would take a long time",
         "what a replica has received and not applied takes it `semisync_failover_max_seconds` or"
         " longer, by the rate at which it applied while it was busy ([how that is"
         " measured](backlog.md)); or it applied nothing while it was measured, although its"
@@ -86,14 +86,15 @@ TABLE = {
         " what it had not applied cannot be fetched again and is lost.",
         CRASH_SAFE,
         "Write relay_log_recovery = ON into the replica's option file, and never start a replica"
-        " after its source died until it has applied everything. Better, let it follow by GTID.",
+        " after its source died until it has applied everything. Better, let it follow by GTID"
+        " (gtid.yml).",
     ),
     "replication_unverified": Kind(
         INFO,
         "The replica does not verify that it talks to its source",
         "a replica's channel has no TLS, or has it without an authority"
-        " (`semisync_replication_ssl_ca`) and without MariaDB's way, from 11.4 on, to verify the"
-        " source's certificate by the account's password",
+        " (`semisync_replication_ssl_ca`) and without MariaDB's verification of the certificate"
+        " by the account's password (11.4 and later)",
         "TLS without an authority keeps eavesdroppers out, but not a host that poses as the"
         " source: it gets the replication account's password, or feeds the replica rows of its"
         " own. Without TLS, eavesdroppers also get everything that is replicated.",

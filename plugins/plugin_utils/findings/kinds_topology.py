@@ -31,14 +31,14 @@ TABLE = {
     "source_unclear": Kind(
         CRITICAL,
         "It is not clear which server is the source",
-        "servers, journal and inventory [contradict each other](operations.md#who-is-the-source)"
-        " in another way than two_sources. The evidence has the contradicting claims",
+        "servers, journal and inventory [contradict each other](operations.md#who-is-the-source),"
+        " and two_sources does not apply. The evidence has the contradicting claims",
         "The servers and their journal contradict each other. To act on one of them may send"
         " writes to the wrong server. Until this is resolved, no playbook of this collection"
         " changes anything.",
         ROLE_CHANGE_GTID,
         "Find out which server takes the clients' writes, and make the others replicate from it."
-        " If roles were changed by other means, add a row to the journal: docs/operations.md.",
+        " If the role was moved by hand, add a row to the journal: docs/operations.md.",
     ),
     "change_interrupted": Kind(
         CRITICAL,
@@ -48,12 +48,12 @@ TABLE = {
         "The cluster may be between two sources, writers may have to wait, and no other playbook"
         " changes it meanwhile.",
         ROLE_CHANGE_GTID,
-        "Run switchover.yml again: it finishes the change, or undoes it. If one of its hosts is"
-        " lost for good, it names the way out.",
+        "Run switchover.yml again: it completes the role change or rolls it back. If one of its"
+        " hosts is lost for good, it names the playbook to run instead.",
     ),
     "held": Kind(
         WARNING,
-        "A former source is in quarantine",
+        "A former source is held",
         "the journal says that a failover took the source's role from this host, it has had no"
         " part in a role change since, and it does not replicate, read-only, from a member of the"
         " cluster",
@@ -77,7 +77,7 @@ TABLE = {
     "follows_held": Kind(
         CRITICAL,
         "A replica follows a former source",
-        "a replica's channel is to a host in quarantine (held)",
+        "a replica's channel is to a host that is [held](#held)",
         "It was away during the failover. As soon as the former source runs, it receives errant"
         " transactions. It acknowledges nothing of the new source, and may be the only one with"
         " transactions that were confirmed before.",
@@ -90,7 +90,7 @@ TABLE = {
         "A scheduled event runs on no server",
         "the source has an event that is `SLAVESIDE_DISABLED` (`REPLICA_SIDE_DISABLED`), or one"
         " that is `ENABLED` while `event_scheduler` is not ON",
-        "Replicas leave a source's events to the source. If a replica was promoted by other means,"
+        "Replicas leave a source's events to the source. If a replica was promoted by hand,"
         " or if it is not known whether an event ran on a dead source, purges and rollups stop"
         " without any error.",
         EVENTS,

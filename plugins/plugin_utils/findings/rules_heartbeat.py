@@ -135,4 +135,7 @@ def words_of(time: DegradedTime) -> str:
     """A degraded time as text: its bounds are the beats around it."""
     begin = "at the latest " + utc(time["first"]) if time["begin"] is None else utc(time["begin"])
     count = "an unknown number of" if time["alone"] is None else str(time["alone"])
-    return f"from {begin} to {utc(time['end'] or time['last'])}, {count} commits alone"
+    return (
+        f"from {begin} to {utc(time['end'] or time['last'])}, {count} commits without an"
+        " acknowledgement"
+    )

@@ -94,7 +94,8 @@ def decide(members: list[Member]) -> CurrentSource:
     edges = followed(members, row)
     tops, rings = tops_of(edges)
     problems += [
-        f"{' and '.join(ring)} follow each other in a ring, so that none of them is the source"
+        f"{' and '.join(ring)} follow each other in a ring, so none of them is the source: remove"
+        " the channel of the one that is to be the source"
         for ring in rings
     ]
     by_group = [member.host for member in members if member.group == "source"]
@@ -133,7 +134,10 @@ def newest_row(members: list[Member]) -> tuple[JournalRow | None, list[str]]:
     kinds = {(row["run"], row["state"], row["to_id"], row["from_id"]) for _host, row in last}
     if len(kinds) < 2:
         return last[0][1], []
-    return last[0][1], [f"the journals differ in row {number}: {'; '.join(words)}"]
+    return last[0][1], [
+        f"the journals differ in row {number}: {'; '.join(words)}. Add a row that names the source"
+        " (docs/operations.md)"
+    ]
 
 
 def held_rows(members: list[Member]) -> list[HeldRow]:
@@ -354,14 +358,14 @@ def contradiction(hosts: list[str], writing: tuple[str, ...], claims: dict[str, 
     listed = "; ".join(f"{host}: {', '.join(claims[host])}" for host in hosts)
     if writing:
         return (
-            f"{' and '.join(writing)} take writes, a split brain ({listed}). Keep the clients"
-            " on one of them and make the other read-only; verify.yml says what each has that the"
+            f"{' and '.join(writing)} take writes, a split brain ({listed}). Keep clients on one"
+            " of them and make the other read-only; verify.yml says what each has that the"
             " other lacks (two_sources)"
         )
     return (
-        f"it is not clear which server is the source ({listed}). Nothing is changed before"
-        " only one claims to be: make the others follow it, and if roles were moved by hand, write"
-        " a row into the journal (docs/operations.md)"
+        f"it is not clear which server is the source ({listed}). Make the others follow the source;"
+        " if its role was moved by hand, add a row to the journal (docs/operations.md). Until only"
+        " one server claims to be the source, no playbook changes anything"
     )
 
 

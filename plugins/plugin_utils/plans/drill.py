@@ -29,7 +29,7 @@ def blocks_too_long(source: Member, settings: Settings) -> list[str]:
     advice = (
         "There is no fallback to rehearse under semisync_promise=lossless"
         if durability_mode.is_lossless(settings)
-        else "Lower semisync_timeout, or allow more"
+        else "Lower semisync_timeout, or raise semisync_drill_max_block"
     )
     return [
         f"{source.host}: the semi-sync timeout is {int(timeout)} ms, so writers could be"
@@ -54,15 +54,15 @@ def refusals(members: list[Member], settings: Settings, units: dict[str, str | N
         replica.host for replica in replicas
     ]:
         reasons.append(
-            f"semisync_drill_replica is {settings['drill_replica']}, which is no replica of this"
-            f" cluster; there is: {', '.join(replica.host for replica in replicas)}"
+            f"semisync_drill_replica is {settings['drill_replica']}, which is not a replica of this"
+            f" cluster; name one of: {', '.join(replica.host for replica in replicas)}"
         )
     reasons += blocks_too_long(source, settings)
     for replica in drilled(members, settings):
         if not unit_of(replica, units):
             reasons.append(
-                f"{replica.host}: its server belongs to no systemd unit, by which it could be"
-                " stopped and started; set semisync_service"
+                f"{replica.host}: its server belongs to no systemd unit, so it cannot be stopped"
+                " and started; set semisync_service"
             )
         if not starts_its_channel(replica.facts):
             reasons.append(

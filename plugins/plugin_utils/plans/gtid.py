@@ -147,7 +147,7 @@ def of_server(member: Member) -> list[str]:
         reasons.append(f"{server} has no GTIDs; they begin with MySQL 5.6.9 and MariaDB 10.0.2")
     elif not info["names"]["gtid_online"] and modes_lack(member):
         reasons.append(
-            f"{server} cannot go to GTIDs while it runs; that begins with MySQL 5.7.6. Stop"
+            f"{server} cannot migrate to GTIDs while it runs; that begins with MySQL 5.7.6. Stop"
             " writing, let the replicas catch up, restart all servers of the cluster with gtid_mode"
             " = ON and enforce_gtid_consistency = ON, and run again"
         )
@@ -172,7 +172,8 @@ def of_strangers(members: list[Member]) -> list[str]:
         if member.facts["other_channels"]:
             reasons.append(
                 f"{member.host} has further channels ({', '.join(member.facts['other_channels'])});"
-                " all servers that replicate with each other go to GTIDs together"
+                " all servers that replicate with each other migrate to GTIDs together; remove"
+                " these channels first"
             )
         ours = len(
             [

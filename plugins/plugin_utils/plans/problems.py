@@ -152,7 +152,7 @@ def engines_problems(members: list[Member]) -> list[str]:
     )
     return [
         f"MySQL and MariaDB are mixed in one cluster: {listed}; they cannot be semi-synchronous"
-        " with each other"
+        " with each other. Put them into separate clusters (semisync_cluster)"
     ]
 
 
@@ -164,7 +164,10 @@ def server_problems(member: Member) -> list[str]:
     except plugin.ConflictError as error:
         reasons.append(f"{member.host}: {error}")
     if info["variables"].get("wsrep_on") == "ON":
-        reasons.append(f"{member.host}: wsrep_on is ON; a Galera node replicates by other means")
+        reasons.append(
+            f"{member.host}: wsrep_on is ON; a Galera node replicates by other means."
+            " Take it out of the inventory"
+        )
     if info["variables"].get("skip_networking") == "ON" and member.side == "source":
         reasons.append(
             f"{member.host}: skip_networking is ON, no replica can reach it; remove it from the"
@@ -173,7 +176,8 @@ def server_problems(member: Member) -> list[str]:
     if member.channel is None and info["other_channels"] and member.side == "replica":
         reasons.append(
             f"{member.host}: replicates through the named channel"
-            f" {', '.join(info['other_channels'])} only; semi-sync works on the default channel"
+            f" {', '.join(info['other_channels'])} only; semi-sync works on the default channel."
+            " Set replication up on that"
         )
     return reasons
 
@@ -183,8 +187,8 @@ def identities_problems(members: list[Member]) -> list[str]:
     for member in members:
         by_id.setdefault(wanted_id(member, members), []).append(member.host)
     return [
-        f"server_id {number} is given to {' and '.join(hosts)}; set semisync_server_id to a number"
-        " of its own on each"
+        f"server_id {number} is given to {' and '.join(hosts)}; set semisync_server_id to a"
+        " different number on each"
         for number, hosts in sorted(by_id.items())
         if len(hosts) > 1
     ]
@@ -218,7 +222,8 @@ def wait_count_problems(members: list[Member], settings: Settings) -> list[str]:
     if count > replicas > 0:
         return [
             f"{source.host}: semisync_wait_for_replica_count is {count}, but the cluster has"
-            f" {replicas} replica(s): every commit would wait for the timeout"
+            f" {replicas} replica(s): every commit would wait for the timeout; lower it, or add a"
+            " replica"
         ]
     return []
 
@@ -246,20 +251,22 @@ def channel_problems(member: Member, source: Member, members: list[Member]) -> l
     row = next((row for row in current_source.held_rows(members) if row["id"] == named), None)
     if row:
         # It is no longer in the inventory, and rejoin.yml needs every host of that failover.
-        return [f"{missed_words(member, source, row)}; put {row['host']} back for that"]
+        return [
+            f"{missed_words(member, source, row)}; first put {row['host']} back into the inventory"
+        ]
     return [
         f"{member.host} replicates from another source:"
         f" {channel['source_host']}:{channel['source_port']} ({known_by} {named}), not from"
-        f" {source.host} ({right}); correct the inventory or point it there yourself"
+        f" {source.host} ({right}); correct the inventory, or attach it to that source yourself"
     ]
 
 
 def missed_words(member: Member, source: Member, row: HeldRow) -> str:
     """What to do about a replica that missed a failover."""
     return (
-        f"{member.host} was away when {row['host']} lost its role, and follows it still: rejoin.yml"
-        f" with semisync_rejoin={member.host} says whether it has what {source.host} lacks, and"
-        " lets it follow"
+        f"{member.host} was away when {row['host']} lost its role, and still follows it: run"
+        f" rejoin.yml with semisync_rejoin={member.host}, which says whether it has what"
+        f" {source.host} lacks, and attaches it to {source.host}"
     )
 
 
@@ -314,7 +321,7 @@ def rotation_problem(member: Member, settings: Settings) -> str:
     if channel["source_user"] != settings["replication_user"]:
         return f"its channel logs in as {channel['source_user']}; set semisync_replication_user"
     if channel["last_sql_error"]:
-        return f"its applier has stopped: {channel['last_sql_error']}"
+        return f"its applier has stopped: {channel['last_sql_error']}; repair it first"
     return ""
 
 

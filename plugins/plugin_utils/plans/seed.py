@@ -151,7 +151,7 @@ def problem(member: Member, members: list[Member], settings: Settings) -> str:
     own = own_data(member, source)
     if own and not settings["seed_overwrite"]:
         return (
-            f"{member.host} holds data: {own}. It is not overwritten. Move it away, or say"
+            f"{member.host} holds data: {own}. It is not overwritten. Move it away, or set"
             f" semisync_seed_overwrite=true to have it replaced with a copy of {source.host}"
         )
     if by_position(source, members):

@@ -112,7 +112,7 @@ def tls_problems(
     if not source.facts["tls"]["on"]:
         return [
             f"{source.host}: semisync_replication_ssl is required, but the server has no TLS: give"
-            " it ssl_cert and ssl_key, or say disabled"
+            " it ssl_cert and ssl_key, or set it to disabled"
         ]
     if settings["replication_ssl_ca"] == GENERATED and not source.facts["certificates"]["ca"]:
         remedy = (

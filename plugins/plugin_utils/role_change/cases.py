@@ -157,7 +157,7 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
     """It must be clear which server is the source, and no other may accept writes."""
     decided, source = current_source.decide(evidence.members), source_of(evidence.members)
     closed = interrupted_switchover.closed_by_hand(evidence.members, decided.row)
-    remedy = "docs/operations.md says how to make it clear"
+    remedy = "see 'Who is the source' in docs/operations.md"
     for words in decided.problems:
         way_out = interrupted_switchover.opens_by_hand(closed) if closed else remedy
         yield Case("unclear", words, way_out)
@@ -303,7 +303,7 @@ def of_sets(evidence: Evidence) -> Iterator[Case]:
             yield Case(
                 f"errant:{member.host}",
                 f"{member.host} has errant transactions, which it wrote itself: {own}",
-                "find out what they are: after a promotion every server would get them",
+                "read them (mysqlbinlog) before you promote it: every server would get them",
                 True,
             )
     gone = source_log.gone(evidence)

@@ -281,7 +281,7 @@ def failover_lines(kept: Certificate) -> list[str]:
     ]
     lines += [f"  {host} is left out: {words}" for host, words in kept["left_behind"].items()]
     lines.append(
-        f"  {kept['from']} is quarantined: it may have commits that no other host has. Do not"
+        f"  {kept['from']} is held: it may have commits that no other host has. Do not"
         " start it, and keep writers away from it"
     )
     return [*lines, f"  VERDICT {certificate.verdict_line(kept)}"]

@@ -360,7 +360,7 @@ REGISTRY = (
     ),
     Premise(
         "C2",
-        "Their IO threads were stopped, alone, before they were read",
+        "Their IO threads, and only those, were stopped before they were read",
         "their IO threads, and only those, were stopped before the replicas were read: nothing"
         " can be acknowledged later",
         of_freeze,

@@ -273,8 +273,8 @@ def of_acknowledged(
             " not be read, or may have lost what it acknowledged."
         )
     return (
-        f"A commit may have been acknowledged by {' or '.join(sorted(unread))} alone,"
-        " which could not be read: try to bring it back before you promote another."
+        f"A commit may have been acknowledged only by {' or '.join(sorted(unread))}, which"
+        " could not be read: try to bring it back before you promote another."
     )
 
 

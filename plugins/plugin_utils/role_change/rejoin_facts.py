@@ -35,6 +35,13 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import FormerLook
 
 
+# No server claims to be the source.
+UNCLEAR = (
+    "it is not clear which server is the source: add a row to the journal that names it"
+    " (docs/operations.md)"
+)
+
+
 class RejoinFacts:
     """What one step knows.
 
@@ -85,7 +92,7 @@ class RejoinFacts:
         run.refuse(
             problems.inventory_problems(run.name, every)
             or decided.problems
-            or ([] if decided.source else ["it is not clear who is the source"])
+            or ([] if decided.source else [UNCLEAR])
         )
         for member in every:
             member.side = "source" if member.host == decided.source else "replica"

@@ -149,7 +149,7 @@ def reject(
     """
     run, host = facts.run, facts.former.host
     if run.options.again:
-        left = "its IO thread stays stopped" if facts.missed else "it stays quarantined"
+        left = "its IO thread stays stopped" if facts.missed else "it stays held"
         raise RejectedError(f"{words}. {host} runs read-only, and {left}", kept)
     try:
         run.refuse([words])

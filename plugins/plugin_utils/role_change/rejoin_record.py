@@ -130,9 +130,7 @@ def came_back_words(
     source: str,
 ) -> str:
     """The message after a successful rejoin; kept is its record."""
-    words = (
-        f"{host} follows {source}{', and is no longer quarantined' if kept['held_since'] else ''}"
-    )
+    words = f"{host} follows {source}{', and is no longer held' if kept['held_since'] else ''}"
     if kept["kept_data"]:
         words += (
             f". Its old data are in {kept['kept_data']}: remove them when you no longer need them"

@@ -26,13 +26,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivor
 # What to do about each case; see module_utils/binlog/salvage.py.
 REMEDIES = {
     "unreachable": "make its host reachable, without starting its server",
-    "alive": "kill it (SIGKILL) first; nothing may write there while its log is read",
+    "alive": "kill it (SIGKILL), and run this again: nothing may write there while its log is read",
     "program": "install the client programs of its server on that host",
-    "encrypted": "no program can read it without its server; start that server only once you accept"
-    " to lose what only it has",
-    "not_strict": "without gtid_strict_mode it cannot be known what the candidate lacks; set it"
-    " ON on all servers before the next failover",
-    "cut_short": "its disk had the missing transactions at the last look: look for them there",
+    "encrypted": "only its own server can read it: keep its disk; after the failover, rejoin.yml"
+    " lists what only this host has",
+    "not_strict": "without it, it is not known what the candidate lacks: set it ON on all servers"
+    " before the next failover",
+    "cut_short": "restore the rest of the log from a backup or a snapshot of its disk, and run this"
+    " again",
     "unsynced": "a power cut may have lost the end of the log; set sync_binlog to 1 before the next"
     " failover",
 }

@@ -180,7 +180,8 @@ def interrupted_problems(
     if gone and not without_target(members, row):
         return [
             f"a switchover from {row['from_host']} to {row['to_host']} was interrupted at"
-            f" {row['happened']}, and {' and '.join(gone)} is not in the inventory's cluster"
+            f" {row['happened']}, and {' and '.join(gone)} is not in this cluster of the inventory:"
+            " put it back with the same semisync_cluster, and run this again"
         ]
     writing = [
         host

@@ -85,7 +85,7 @@ def target_name_problem(
     if to not in known:
         return (
             f"semisync_switchover_to is {to!r}, which is not a host of groups semisync_source and"
-            " semisync_replica of this inventory"
+            f" semisync_replica of this inventory; name a replica of cluster {cluster!r}"
         )
     if to not in [member.host for member in members]:
         return (
@@ -115,7 +115,7 @@ def premises(
             target.host,
             False,
             "it is the source already",
-            "name a replica, in semisync_switchover_to",
+            "name a replica in semisync_switchover_to",
         )
         return
     yield from gtid_premises(members)
@@ -176,7 +176,8 @@ def channels_premises(members: list[Member]) -> Iterator[Check]:
         channels.describe_channel(source.channel)
         if source.channel
         else ", ".join(source.facts["other_channels"]) or "no channel",
-        "its channel would be overwritten; a source that is also a replica cannot be switched over",
+        "remove that channel if it is not needed (RESET REPLICA ALL; RESET SLAVE ALL on MariaDB): a"
+        " switchover would overwrite it",
     )
 
 
@@ -192,7 +193,8 @@ def versions_premises(
         target.host,
         mine >= theirs,
         f"{target.facts['version']}, and {source.host} has {source.facts['version']}",
-        "it may not be able to read what the newer version wrote; upgrade it first",
+        "upgrade it first, or name another replica: it may not be able to read what the newer"
+        " version wrote",
     )
     for member in members:
         if member is not target:
@@ -205,7 +207,7 @@ def versions_premises(
                 next_one or version(member)[:2] >= mine[:2],
                 f"{member.facts['version']}, and {target.host} has {target.facts['version']}"
                 + (", which it gets next" if next_one else ""),
-                "a replica must not be of an older series than its source; upgrade it first",
+                "upgrade it first: a replica must not be of an older series than its source",
             )
 
 
@@ -223,7 +225,7 @@ def semisync_premises(source: Member, target: Member, members: list[Member]) -> 
         status["status"] == "ON" and int(status["clients"] or 0) >= count,
         f"status {status['status']}, {status['clients']} replicas acknowledge, a commit waits for"
         f" {count}",
-        "run verify.yml to see why not",
+        "run verify.yml, and repair what it reports",
     )
     yield premise(
         "it acknowledges",
@@ -237,7 +239,7 @@ def semisync_premises(source: Member, target: Member, members: list[Member]) -> 
         target.host,
         len(members) - 1 >= count,
         f"{len(members) - 1} other hosts, a commit waits for {count}",
-        "lower semisync_wait_for_replica_count",
+        "add a replica, or lower semisync_wait_for_replica_count and run site.yml",
     )
     sides_after: tuple[tuple[Member, Side], ...] = ((target, "source"), (source, "replica"))
     for member, side in sides_after:
@@ -262,11 +264,11 @@ def positions_premises(
     behind = target.channel["seconds_behind"] if target.channel else None
     limit = settings["switchover_max_lag"]
     yield premise(
-        "it is not far behind",
+        "its lag is within the limit",
         target.host,
         behind is not None and int(behind) <= limit,
-        f"{'unknown how many' if behind is None else behind} seconds behind",
-        f"wait, or raise semisync_switchover_max_lag ({limit} s)",
+        f"lag {'unknown' if behind is None else f'{behind} s'}, limit {limit} s",
+        "wait until it has caught up, or raise semisync_switchover_max_lag",
     )
     own = errant(source, target)
     yield premise(
@@ -274,7 +276,8 @@ def positions_premises(
         target.host,
         not own,
         str(own) or "none",
-        f"every server would get them; find out what they are, or seed it again from {source.host}",
+        f"name another replica, or seed it again from {source.host}: after a switchover every"
+        " server would get them",
     )
     yield from log_premises(source, target, members, looks)
 
@@ -291,7 +294,7 @@ def log_premises(
             member.host,
             on == ["ON", "ON"],
             f"log_bin is {on[0]}, {log_updates} is {on[1]}",
-            "the others could not replicate from it; run site.yml",
+            "run site.yml: the others could not replicate from it",
         )
     for member in members:
         if member is not target:
@@ -351,7 +354,7 @@ def lock_and_filters_premises(member: Member, looked: SwitchoverLook) -> Iterato
         member.host,
         not filters,
         ", ".join(filters) or "no filter",
-        "it lacks, or does not log, what is filtered; remove the filter, or name another replica",
+        "remove the filter, or name another replica: it lacks, or does not log, what is filtered",
     )
 
 
@@ -368,24 +371,25 @@ def work_premises(
     events = [event for event in here.get("events", []) if event["status"] == "ENABLED"]
     same = here.get("event_scheduler") == there.get("event_scheduler")
     yield premise(
-        "its event scheduler is like the source's",
+        "event_scheduler is the same as on the source",
         target.host,
         same or not events,
         f"{there.get('event_scheduler')}, on {source.host} {here.get('event_scheduler')};"
         f" {len(events)} events",
-        "set event_scheduler to the same value in both option files",
+        "set event_scheduler to the same value on both, at run time and in the option files",
     )
     yield premise(
         "it takes writes",
         source.host,
         values.same_value(source.facts["variables"]["read_only"], "OFF"),
         f"read_only is {source.facts['variables']['read_only']}",
-        "find out why it is read-only",
+        "run site.yml if the cluster promises lossless; otherwise, if no other server has taken"
+        " over, run SET GLOBAL read_only = 0 there",
     )
     yield premise(
         "it is read-only",
         target.host,
         values.same_value(target.facts["variables"]["read_only"], "ON"),
         f"read_only is {target.facts['variables']['read_only']}",
-        "clients may write to it; run site.yml, or set read_only=1",
+        "run site.yml, or SET GLOBAL read_only = 1 there: clients may write to it",
     )

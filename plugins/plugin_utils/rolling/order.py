@@ -93,7 +93,7 @@ def lines(
     to = known["to"]
     if order.empty:
         return [f"Nothing to {f'upgrade to {to}' if to else 'restart'} in cluster {name}"]
-    went_on = f"; it goes on with the run that began at {known['began']}" if resumed else ""
+    went_on = f"; this continues the run that began at {known['began']}" if resumed else ""
     what = f"Upgrade to {to}" if to else "Restart"
     said = [f"{what} of the servers of cluster {name}, one after another{went_on}"]
     everyone = [member.host for member in members]
@@ -112,7 +112,7 @@ def lines(
     if order.back:
         steps.append(f"the source's role returns to {order.back}")
     said += [f"  {number}. {words}" for number, words in enumerate(steps, 1)]
-    said.append("  Each is waited for until it has caught up and acknowledges again")
+    said.append("  After each, the run waits until it has caught up and acknowledges again")
     return said
 
 
@@ -120,8 +120,8 @@ def moving_line(name: str, known: Mark) -> str:
     """What is said before the rest of an earlier run's switchover."""
     return (
         f"Cluster {name}: the run that began at {known['began']} was about to move the source's"
-        f" role to {known['moving']}, so its switchover is looked at first; what is left is planned"
-        " after that"
+        f" role to {known['moving']}, so this run resolves that switchover first,"
+        " then plans what is left"
     )
 
 
@@ -147,7 +147,7 @@ def way_back(known: Mark, source: Member, host: str) -> str:
     if host == source.host or (source.info and mark.is_done(known, source.host, source.facts)):
         return f"The source has the new version, so there is no way back to {old}."
     return (
-        f"The way back, as long as the role has not moved: install {old} with an empty data"
+        f"To return to {old} while the role has not moved: install {old} with an empty data"
         f" directory, and run site.yml, which seeds it from {source.host}."
     )
 

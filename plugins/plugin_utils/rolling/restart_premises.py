@@ -70,23 +70,25 @@ def restart_refusals(members: list[Member], known: Mark, ordered: Order, wish: W
             for words in start_refusals(one)
         ],
         *unprotected(members, ordered, wish),
-        *consent_refusals(wish),
+        *consent_refusals(members, wish),
     ]
 
 
-def consent_refusals(wish: Wish) -> list[str]:
+def consent_refusals(members: list[Member], wish: Wish) -> list[str]:
     """The consent that is missing; in check mode none is."""
     if wish.consent:
         return []
     return [
-        "each server's clients are disconnected once, and the role's move keeps writers"
-        " out for about a second; say -e semisync_allow_disruption=true"
+        f"{source_of(members).host}: this run disconnects the clients of each server once, and"
+        " keeps writers out for about a second while the source's role moves; to consent, pass"
+        " -e semisync_allow_disruption=true"
     ]
 
 
 def unknown_cases(wish: Wish) -> list[str]:
     return [
-        f"semisync_restart_accept has {name!r}, which is no case; there is: {', '.join(CASES)}"
+        f"semisync_restart_accept has {name!r}, which is not a case; name one of:"
+        f" {', '.join(CASES)}"
         for name in wish.accepted
         if name not in CASES
     ]
@@ -98,15 +100,15 @@ def target_refusals(members: list[Member], known: Mark, wish: Wish) -> list[str]
     if not wish.target or wish.target in replicas:
         return []
     return [
-        f"semisync_restart_to is {wish.target}, which is no replica of this cluster; there is:"
-        f" {', '.join(replicas)}"
+        f"semisync_restart_to is {wish.target}, which is not a replica of this cluster; name"
+        f" one of: {', '.join(replicas)}"
     ]
 
 
 def unit_refusals(members: list[Member], known: Mark) -> list[str]:
     """Servers that systemd does not restart."""
     return [
-        f"{member.host}: its server belongs to no systemd unit that could restart it; set"
+        f"{member.host}: its server belongs to no systemd unit, so it cannot be restarted; set"
         " semisync_service to its unit"
         for member in members
         if member.host in known["hosts"] and not known["hosts"][member.host]["unit"]
@@ -123,7 +125,7 @@ def source_refusals(members: list[Member], known: Mark) -> list[str]:
         return []
     return [
         f"{source.host}: its semi-sync status is {status['status'] or 'unknown'}, so"
-        " commits are not acknowledged even now; run verify.yml to see why, and repair that first"
+        " no replica acknowledges its commits; run verify.yml, and repair what it reports first"
     ]
 
 
@@ -177,9 +179,9 @@ def start_refusals(member: Member) -> list[str]:
         then, origin = next_start.at_start(member.facts, name)
         if values.same_value(running or "", "ON") and not values.same_value(then or "", "ON"):
             wrong.append(
-                f"{member.host}: {name} is ON, and after a restart it is {then or 'not known'}"
-                f" ({origin or 'the option files could not be read'}); write it to the option file,"
-                " or run site.yml"
+                f"{member.host}: {name} is ON, and would be {then or 'unknown'} after a restart"
+                f" ({origin or 'the option files could not be read'}); write {name} = ON to"
+                " the option file, or run site.yml"
             )
     return wrong
 
@@ -191,11 +193,13 @@ def unprotected(members: list[Member], ordered: Order, wish: Wish) -> list[str]:
     if left >= count or UNPROTECTED in wish.accepted or not (ordered.replicas or ordered.last):
         return []
     timeout = int(source.facts["semisync"]["source"]["variables"]["timeout"] or 0) / 1000
-    away = "upgraded" if wish.to else "restarted"
+    work = "upgraded" if wish.to else "restarted"
+    others = f"only {left} of the others" if left else "no other"
     return [
-        f"while a replica is {away}, {left or 'none'} {'are' if left > 1 else 'is'} left to"
-        f" acknowledge, and a commit waits for {count}: every commit waits until it is back, or"
-        f" for {timeout:g} s, and continues without protection after that. Add a replica"
-        f" ({'lower semisync_wait_for_replica_count, ' if count > 1 else ''}or accept it with -e"
-        f" semisync_restart_accept={UNPROTECTED})"
+        f"{source.host}: a commit waits for {count}"
+        f" {'acknowledgement' if count == 1 else 'acknowledgements'}, and while a replica is"
+        f" {work}, {others} can acknowledge: every commit waits until that replica is back, or for"
+        f" {timeout:g} s, and is then confirmed without an acknowledgement. Add a replica,"
+        f"{' lower semisync_wait_for_replica_count,' if count > 1 else ''} or accept this with"
+        f" -e semisync_restart_accept={UNPROTECTED}"
     ]

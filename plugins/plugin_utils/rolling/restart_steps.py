@@ -58,7 +58,7 @@ NOT_MEANT: dict[str, object] = {
 PLAN = "__semisync_restart"
 # That with what became of an earlier run's switchover.
 DECIDED = "__semisync_restart_mend"
-UNFINISHED = "The run is not done: correct this and run it again, which does what is left"
+UNFINISHED = "The run is not complete: correct this and run it again; it does what is left"
 
 
 def upgrades(run: RunContext) -> bool:
@@ -88,7 +88,7 @@ def another_run(run: RunContext) -> list[str]:
         number = mark.at_work(known) if known else ""
         if known and number:
             return [
-                f"the run that began at {known['began']} is at work on this controller (process"
+                f"the run that began at {known['began']} is in progress on this controller (process"
                 f" {number}); wait until it has ended"
             ]
     return []
@@ -141,7 +141,8 @@ def plan(run: RunContext) -> dict[str, object]:
     wish = wish_of(run)
     if known and is_moving(run, known):
         run.refuse(
-            upgrade_premises.other_version(known, wish) + restart_premises.consent_refusals(wish)
+            upgrade_premises.other_version(known, wish)
+            + restart_premises.consent_refusals(run.members, wish)
         )
         if run.speaks():
             run.say([order.moving_line(run.name, known)])
@@ -334,7 +335,7 @@ def done(run: RunContext) -> dict[str, object]:
         run.keep_look(run.members)
         run.forget(mark_file(run))
         what = f"upgraded to {known['to']}" if known["to"] else "restarted"
-        run.say([f"All servers of cluster {run.name} that had to be are {what}"])
+        run.say([f"Cluster {run.name}: every server of this run is {what}"])
     return {"changed": True}
 
 
@@ -358,7 +359,7 @@ def gone(members: list[Member], known: Mark) -> list[str]:
     """Hosts that the run has to do, and that are not members any more."""
     file = mark.UPGRADE_FILE if known["to"] else mark.RESTART_FILE
     return [
-        f"{host}: it is not among the cluster's servers any more, as after a failover: bring it"
+        f"{host}: it no longer belongs to the cluster, for example after a failover; bring it"
         f" back with rejoin.yml, or delete {file} in the cluster's results to forget the run"
         for host in known["hosts"]
         if host not in [one.host for one in members]

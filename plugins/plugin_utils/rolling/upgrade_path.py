@@ -47,7 +47,10 @@ def path_problem(engine: str, version: str, to: str) -> str:
     """Why a server may not go from a version to another, and what to do; empty if it may."""
     now, then = numbers(version), numbers(to)
     if then < now[: len(then)]:
-        return f"it has {version}, and {to} is older: no server goes back to an older version"
+        return (
+            f"it has {version}, and {to} is older: no server goes back to an older version;"
+            " name a later one"
+        )
     return "" if engine == "mariadb" else mysql_problem(now, then)
 
 
@@ -55,7 +58,10 @@ def mysql_problem(now: Version, then: Version) -> str:
     """The same for MySQL and Percona Server."""
     begin, end = lts_of(now), lts_of(then)
     if end == len(LTS):
-        return f"{dotted(then)} is not known: the newest series that is, is {dotted(LTS[-1])}"
+        return (
+            f"this collection does not know {dotted(then)}; name {dotted(LTS[-1])} or an older"
+            " version"
+        )
     if then < UPGRADES_ITSELF and then != UPGRADES_ITSELF[:2]:
         return (
             f"a server of {dotted(then)} does not upgrade its system tables itself; name"
@@ -66,8 +72,8 @@ def mysql_problem(now: Version, then: Version) -> str:
     if end <= furthest:
         return ""
     return (
-        f"it has {dotted(now)}, and may go to {dotted(LTS[furthest])} at most: no LTS series is"
-        " skipped; go there first"
+        f"it has {dotted(now)}, and no LTS series can be skipped: upgrade to"
+        f" {dotted(LTS[furthest])} first"
     )
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def missing_variables(settings: Settings) -> list[str]:
     """Variables without which there is nothing to do."""
-    version = "semisync_upgrade_to is empty: say which version the servers shall have, such as 11.8"
+    version = "semisync_upgrade_to is empty: name the version to upgrade to, such as 11.8"
     tasks = "semisync_hook_upgrade is empty: name the file with your tasks that change the program"
     return [version] * (not settings["upgrade_to"]) + [tasks] * (not settings["hook_upgrade"])
 
@@ -79,12 +79,13 @@ def other_version(known: Mark, wish: Wish) -> list[str]:
 
 def untried_refusals(members: list[Member], left: list[str], wish: Wish) -> list[str]:
     """Servers on which this playbook has not been run, unless that is accepted."""
-    tried = source_of(members).facts["engine"] == "mariadb"
-    if tried or not left or restart_premises.UNTRIED in wish.accepted:
+    source = source_of(members)
+    if source.facts["engine"] == "mariadb" or not left or restart_premises.UNTRIED in wish.accepted:
         return []
     return [
-        "upgrade.yml has been run on MariaDB only: rehearse it on a copy of this cluster, and"
-        f" accept it with -e semisync_restart_accept={restart_premises.UNTRIED}"
+        f"{source.host}: it runs {source.facts['engine']}, and upgrade.yml has been run on MariaDB"
+        " only; rehearse it on a copy of this cluster, then accept this with"
+        f" -e semisync_restart_accept={restart_premises.UNTRIED}"
     ]
 
 
@@ -103,19 +104,20 @@ def version_refusals(member: Member, to: str) -> list[str]:
     if not refused:
         return []
     return [
-        f"{member.host}: {to} refuses {', '.join(refused)}, which it starts with; remove them"
-        " first, as the finding next_version says"
+        f"{member.host}: {to} refuses {', '.join(refused)}, which it starts with; remove that"
+        " first (finding next_version)"
     ]
 
 
 def waiting_refusals(members: list[Member], left: list[str], lossless: bool) -> list[str]:
     """A promise that makes writers wait for a whole upgrade."""
     others = len(replicas_of(members)) - 1
-    count = order.wait_count(source_of(members))
+    source = source_of(members)
+    count = order.wait_count(source)
     if not lossless or others >= count or not left:
         return []
     return [
-        f"while a replica is upgraded, {others} other acknowledge, and a commit waits for {count}:"
-        " with semisync_promise=lossless writers would wait as long as that takes. Add a replica"
-        " for the time of the upgrade"
+        f"{source.host}: a commit waits for {count} of its replicas, and {others} can acknowledge"
+        " while one is upgraded: with semisync_promise=lossless, writers would wait for the whole"
+        " upgrade. Add a replica until the upgrade is done"
     ]

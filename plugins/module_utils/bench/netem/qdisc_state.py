@@ -194,7 +194,8 @@ def choose_way(
             )
     if against:
         raise RefusedError(
-            f"the peers alone cannot be delayed: {', '.join(reasons)}; and {', '.join(against)}"
+            f"a delay for the peers only is not possible: {', '.join(reasons)};"
+            f" and {', '.join(against)}"
         )
     return "root"
 

@@ -145,5 +145,5 @@ def test_a_run_without_hosts_is_refused_without_a_reading(plan):
 
 def test_a_variable_that_nothing_knows_is_refused_once_for_its_cluster(plan):
     result = plan(semisync_timout=3000)
-    assert result["failed"] and "db1, db2: semisync_timout is no variable" in result["msg"]
+    assert result["failed"] and "db1, db2: semisync_timout is not a variable" in result["msg"]
     assert plan("db2", semisync_timout=3000)["refused_with"] == "db1"

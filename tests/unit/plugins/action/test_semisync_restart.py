@@ -224,9 +224,9 @@ def test_two_runs_for_one_cluster_are_not_at_work_at_the_same_time(
             content = {**kept(tmp_path), "by": f"{other.pid} {lifeline.birth(other.pid)}"}
             file.write_text(json.dumps(content), encoding="utf-8")
             said = step(step_name, "db2", **given).get("msg", "")
-            assert f"at work on this controller (process {other.pid}" in said
+            assert f"in progress on this controller (process {other.pid}" in said
             # A run of the other kind moves the role too.
-            assert "at work" in step(step_name, "db2", **given, **upgrading[1])["msg"]
+            assert "in progress" in step(step_name, "db2", **given, **upgrading[1])["msg"]
             assert "msg" not in step("plan", "db2", check_mode=True, **given)
         finally:
             other.kill()

@@ -355,7 +355,7 @@ def test_a_hook_is_named_by_its_full_path():
 )
 def test_a_variable_that_is_none_is_named_with_the_nearest_that_is(name, nearest):
     (said,) = settings.unknown(["ansible_host", name, "semisync_timeout"])
-    assert said.startswith(f"{name} is no variable of this collection, the nearest is {nearest}")
+    assert said.startswith(f"{name} is not a variable of this collection (nearest: {nearest}")
     assert "semisync_user_" in said
 
 

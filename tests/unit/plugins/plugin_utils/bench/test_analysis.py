@@ -159,7 +159,7 @@ def test_local_commits_of_old_servers_go_on_side_by_side():
         (
             250,
             "the model does not hold here: 1,000/s is more than the 76.9/s that a round trip of"
-            " 250 ms allows 10 clients (the round trip alone: one asynchronous client was not"
+            " 250 ms allows 10 clients (from the round trip only: one asynchronous client was not"
             " measured).",
         ),
         (

@@ -112,7 +112,7 @@ def test_a_degraded_time_between_two_runs_is_told_with_its_bounds():
     going_on = dict(time, end=None, alone=3)
     members[0].info["beats"] = beats(own, degraded=[dict(time, alone=7), going_on])
     (entry,) = rules_heartbeat.heartbeat_findings(members, 1)
-    said = "from 1970-01-01T00:00:00Z to 1970-01-01T00:01:00Z, 7 commits alone"
+    said = "from 1970-01-01T00:00:00Z to 1970-01-01T00:01:00Z, 7 commits without an acknowledgement"
     assert (entry["id"], entry["evidence"]) == ("heartbeat_degraded", said)
     assert found(members, since="1970-01-01T00:00:59Z") != []
     assert found(members, since="1970-01-01T00:01:00Z") == []
@@ -120,7 +120,7 @@ def test_a_degraded_time_between_two_runs_is_told_with_its_bounds():
     members[0].info["beats"] = beats(own, degraded=[unbounded])
     (entry,) = rules_heartbeat.heartbeat_findings(members, 1)
     assert entry["evidence"].startswith("from at the latest 1970-01-01T00:00:01Z to ")
-    assert entry["evidence"].endswith("an unknown number of commits alone")
+    assert entry["evidence"].endswith("an unknown number of commits without an acknowledgement")
 
 
 def test_the_rulebook_asks_if_there_is_to_be_one():

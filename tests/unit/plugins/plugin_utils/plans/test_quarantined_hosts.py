@@ -201,14 +201,14 @@ def test_where_a_replica_was_away_it_is_said_who_brings_it_back(engine):
     members, _apart = quarantined_hosts.apart(cluster)
     members[0].side = "source"
     (words,) = problems.channel_problems(members[1], members[0], members)
-    assert "db3 was away when db1 lost its role, and follows it still: rejoin.yml with" in words
+    assert "db3 was away when db1 lost its role, and still follows it: run rejoin.yml with" in words
     # Whom the inventory has no more is known by the number alone.
     members = after_failover(engine)[1:]
     members[0].side = "source"
     who_was_away([None, *members])
     (words,) = problems.channel_problems(members[1], members[0], members)
-    assert words.endswith("lets it follow; put db1 back for that")
+    assert words.endswith("attaches it to db2; first put db1 back into the inventory")
     for member in members:
         member.info["held"] = []
     (words,) = problems.channel_problems(members[1], members[0], members)
-    assert words.endswith("correct the inventory or point it there yourself")
+    assert words.endswith("correct the inventory, or attach it to that source yourself")

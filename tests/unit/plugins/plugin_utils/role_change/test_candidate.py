@@ -139,11 +139,11 @@ def test_the_replica_that_received_most_comes_first(replicas, best, standings):
             2,
             "Every commit that a replica of this inventory acknowledged is on db2",
         ),
-        ([unread("db3")], 1, "A commit may have been acknowledged by db3 alone"),
+        ([unread("db3")], 1, "A commit may have been acknowledged only by db3"),
         (
             [unread("db3"), unread("db4")],
             2,
-            "A commit may have been acknowledged by db3 or db4 alone",
+            "A commit may have been acknowledged only by db3 or db4",
         ),
     ],
 )

@@ -561,7 +561,7 @@ def test_the_report_keeps_the_certificate_and_fails_where_nobody_took_over(run):
     result = run.step("report", "db1")
     assert "failed" not in result
     assert (run.certificate()["verdict"], run.certificate()["outcome"]) == ("proven", "done")
-    assert "quarantined" in "\n".join(run.said)
+    assert "db1 is held" in "\n".join(run.said)
     run.values["db2"][DONE] = dict(done, outcome="undone", reason="too slow")
     result = run.step("report", "db1")
     assert result["failed"] and "everything was rolled back" in result["msg"]

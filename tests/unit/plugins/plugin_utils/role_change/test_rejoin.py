@@ -408,7 +408,7 @@ def test_behind_the_start_it_is_judged_again_and_the_first_verdict_is_kept(run):
     if run.mariadb:
         # The server did not take all of it back.
         info["gtid"]["gtid_binlog_state"] += ",0-1-999"
-        with pytest.raises(cluster.RefusedError, match="runs read-only, and it stays quarantined"):
+        with pytest.raises(cluster.RefusedError, match="runs read-only, and it stays held"):
             run.step("judge", rejoin_way=way, again=True)
 
 

@@ -138,8 +138,8 @@ OTHER = "11111111-2222-3333-4444-555555555555"
             "it acknowledges: its semi-sync status is OFF",
         ),
         (channel(delay=60), "db2", "a delay of 60 s"),
-        (channel(seconds_behind=61), "db2", "61 seconds behind"),
-        (channel(seconds_behind=None), "db2", "unknown how many seconds behind"),
+        (channel(seconds_behind=61), "db2", "lag 61 s, limit 10 s"),
+        (channel(seconds_behind=None), "db2", "lag unknown, limit 10 s"),
         (channel(sql_running="No", last_sql_error="dup"), "db2", "SQL thread No: dup"),
         (channel(gtid=False), "db2", "run gtid.yml first"),
         (channel(source_user="other"), "db2", "it logs in as other; set semisync_replication_user"),
@@ -150,7 +150,7 @@ OTHER = "11111111-2222-3333-4444-555555555555"
         (
             gtids(1, gtid_executed=f"{OTHER}:1-3"),
             "db2",
-            f"{OTHER}:1-3; every server would get them",
+            f"{OTHER}:1-3; name another replica, or seed it again from db1",
         ),
         (gtids(1, gtid_purged=f"{OTHER}:1-3"), "db2", f"db1 lacks {OTHER}:1-3, which is purged"),
         (lambda members: members[1].info.update(version="9.6.0"), "db2", "upgrade it first"),
@@ -160,7 +160,7 @@ OTHER = "11111111-2222-3333-4444-555555555555"
         (
             lambda members: members[0].info.update(channel=members[1].info["channel"]),
             "db1",
-            "a source that is also a replica cannot be switched over",
+            "remove that channel if it is not needed (RESET REPLICA ALL",
         ),
         (lambda members: members[1].info["plugins"].clear(), "db2", "run site.yml"),
     ],
@@ -246,7 +246,7 @@ def test_a_target_that_cannot_be_one_is_refused_by_its_name(to, words):
 
 def test_the_source_itself_is_refused():
     assert refusals(cluster(), to="db1") == [
-        "db1: it is a replica: it is the source already; name a replica, in semisync_switchover_to"
+        "db1: it is a replica: it is the source already; name a replica in semisync_switchover_to"
     ]
 
 

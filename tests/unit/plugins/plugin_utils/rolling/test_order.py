@@ -170,7 +170,7 @@ def test_a_server_that_is_gone_keeps_the_run_from_being_done(back):
     assert order.ordered(left, known) == ("db2", [], "", False, "")
     assert refused(left, known) == []
     (said,) = restart_steps.left_undone(left, known)
-    assert said.startswith("db1: it is not among the cluster's servers") and gone.host == "db1"
+    assert said.startswith("db1: it no longer belongs to the cluster") and gone.host == "db1"
 
 
 def test_only_the_switchover_of_this_run_may_be_without_an_end():
@@ -245,10 +245,10 @@ def test_a_replica_that_starts_with_super_read_only_takes_no_writes():
         (by_position, "db3: it follows by file and position"),
         (
             not_enabled_at_start,
-            "db2: rpl_semi_sync_replica_enabled is ON, and after a restart it is 0 (option file)",
+            "db2: rpl_semi_sync_replica_enabled is ON, and would be 0 after a restart (option",
         ),
         (not_loaded_at_start, "db2: The plugin would not be loaded at the next start"),
-        (writable_at_start, "db3: read_only is ON, and after a restart it is OFF"),
+        (writable_at_start, "db3: read_only is ON, and would be OFF after a restart"),
     ],
 )
 def test_what_a_cluster_may_not_be_like(spoil, words):
@@ -261,10 +261,10 @@ def test_what_a_cluster_may_not_be_like(spoil, words):
 @pytest.mark.parametrize(
     "wish,words",
     [
-        ({"consent": False}, "say -e semisync_allow_disruption=true"),
-        ({"target": "db1"}, "semisync_restart_to is db1, which is no replica"),
-        ({"target": "db9"}, "semisync_restart_to is db9, which is no replica"),
-        ({"accepted": ["all"]}, "semisync_restart_accept has 'all', which is no case"),
+        ({"consent": False}, "db1: this run disconnects the clients of each server once"),
+        ({"target": "db1"}, "semisync_restart_to is db1, which is not a replica"),
+        ({"target": "db9"}, "semisync_restart_to is db9, which is not a replica"),
+        ({"accepted": ["all"]}, "semisync_restart_accept has 'all', which is not a case"),
     ],
 )
 def test_what_may_not_be_asked_for(wish, words):
@@ -281,8 +281,8 @@ def test_a_unit_that_is_named_will_do():
 @pytest.mark.parametrize(
     "replicas,count,said",
     [
-        (1, "1", "none is left to acknowledge, and a commit waits for 1"),
-        (2, "2", "1 is left to acknowledge, and a commit waits for 2"),
+        (1, "1", "db1: a commit waits for 1 acknowledgement, and while"),
+        (2, "2", "restarted, only 1 of the others can acknowledge"),
         (2, "1", ""),
         (3, "2", ""),
     ],
@@ -302,13 +302,13 @@ def test_the_plan_says_each_step():
     known = begun(members, NOBODY_S._replace(back=True))
     lines = order.lines("shop", members, order.ordered(members, known), known, True)
     assert lines == [
-        "Restart of the servers of cluster shop, one after another; it goes on with the run that"
+        "Restart of the servers of cluster shop, one after another; this continues the run that"
         " began at 2026-01-31T12:00:00Z",
         "  1. db2: restart, while no replica acknowledges",
         "  2. the source's role moves from db1 to db2",
         "  3. db1: restart as a replica, while no replica acknowledges",
         "  4. the source's role returns to db1",
-        "  Each is waited for until it has caught up and acknowledges again",
+        "  After each, the run waits until it has caught up and acknowledges again",
     ]
     assert [one.host for one in replicas_of(members)] == ["db2"]
 

@@ -197,7 +197,7 @@ def test_another_version_than_that_of_the_run_that_began_is_refused():
 def test_a_pair_needs_a_consent_and_is_refused_under_lossless():
     members = old_cluster(replicas=1)
     (said,) = refused(members)
-    assert "while a replica is upgraded, none is left to acknowledge" in said
+    assert "while a replica is upgraded, no other can acknowledge" in said
     accepted = WISH._replace(accepted=["unprotected"])
     assert refused(members, wish=accepted) == []
     (said,) = refused(members, wish=accepted, lossless=True)

@@ -35,12 +35,12 @@ def test_a_way_that_is_open(engine, version, to):
 @pytest.mark.parametrize(
     "engine,version,to,words",
     [
-        ("mysql", "5.7.44", "8.4", "may go to 8.0 at most"),
-        ("mysql", "5.7.44", "8.1.0", "may go to 8.0 at most"),
-        ("mysql", "8.0.45", "9.7", "may go to 8.4 at most"),
-        ("mysql", "8.0.45", "9.0", "may go to 8.4 at most"),
-        ("mysql", "8.2.0", "9.7", "may go to 8.4 at most"),
-        ("mysql", "9.7.4", "10.0", "10.0 is not known"),
+        ("mysql", "5.7.44", "8.4", "upgrade to 8.0 first"),
+        ("mysql", "5.7.44", "8.1.0", "upgrade to 8.0 first"),
+        ("mysql", "8.0.45", "9.7", "upgrade to 8.4 first"),
+        ("mysql", "8.0.45", "9.0", "upgrade to 8.4 first"),
+        ("mysql", "8.2.0", "9.7", "upgrade to 8.4 first"),
+        ("mysql", "9.7.4", "10.0", "does not know 10.0"),
         ("mysql", "8.4.6", "8.0", "no server goes back"),
         ("mysql", "8.4.6", "8.4.5", "no server goes back"),
         ("mysql", "5.6.51", "5.7", "does not upgrade its system tables itself"),
