@@ -92,7 +92,7 @@ def test_the_plan_changes_nothing_and_has_every_step(newer):
 @pytest.mark.parametrize(
     "arguments,words_of_it",
     [
-        ((), "say -e semisync_allow_disruption=true"),
+        ((), "to consent, pass -e semisync_allow_disruption=true"),
         ((*CONSENT, "-e", "semisync_upgrade_to=10.6"), "and 10.6 is older"),
         ((*CONSENT, "-e", "semisync_upgrade_to=new"), "it must be a version, such as 11.8"),
         ((*CONSENT, "-e", "semisync_upgrade_to="), "semisync_upgrade_to is empty"),
