@@ -95,17 +95,19 @@ def version_refusals(member: Member, to: str) -> list[str]:
     problem = upgrade_path.path_problem(info["engine"], info["version"], to)
     if problem:
         return [f"{member.host}: {problem}"]
-    refused = [
-        words
-        for version, words in next_version.refused_options(info)
-        + next_version.refused_plugins(info)
-        if version <= then
-    ]
-    if not refused:
+    options, plugins = (
+        [words for version, words in found if version <= then]
+        for found in (next_version.refused_options(info), next_version.refused_plugins(info))
+    )
+    if not options and not plugins:
         return []
+    remedy = "remove that first"
+    if plugins:
+        # Of our own lines, those of the old names go with their plugins.
+        remedy = "first run site.yml with -e semisync_plugin_names=new, and remove what is left"
     return [
-        f"{member.host}: {to} refuses {', '.join(refused)}, which it starts with; remove that"
-        " first (finding next_version)"
+        f"{member.host}: {to} refuses {', '.join(options + plugins)}, which it starts with;"
+        f" {remedy} (finding next_version)"
     ]
 
 

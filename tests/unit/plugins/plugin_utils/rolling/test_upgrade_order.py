@@ -167,7 +167,7 @@ def test_an_option_that_the_version_refuses_is_refused_before():
     members = old_cluster()
     members[1].info["option_files"]["options"]["innodb_defragment"] = "0"
     (said,) = refused(members)
-    assert said.startswith("db2: 11.8 refuses innodb_defragment")
+    assert said.startswith("db2: 11.8 refuses innodb_defragment, which it starts with; remove that")
     assert refused(members, wish=WISH._replace(to="10.11.15")) == []
 
 
@@ -177,6 +177,7 @@ def test_plugins_of_the_old_names_are_refused_before_mysql_9_7_only():
         one.info["plugins_registered"]["rpl_semi_sync_master"] = "semisync_master.so"
     (said,) = upgrade_premises.version_refusals(members[0], "9.7")
     assert said.startswith("db1: 9.7 refuses plugin rpl_semi_sync_master")
+    assert "first run site.yml with -e semisync_plugin_names=new" in said
     assert upgrade_premises.version_refusals(members[0], "8.4.7") == []
 
 
