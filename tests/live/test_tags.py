@@ -66,7 +66,7 @@ def test_a_misspelt_variable_is_refused_with_the_nearest_that_there_is(tmp_path)
     result = playbook("verify", nowhere(tmp_path, **groups), "-e", "semisync_timout=3000")
     assert result.returncode != 0, words(result)
     assert "db1, db2: semisync_timout is not a variable" in words(result)
-    assert "the nearest is semisync_timeout" in words(result)
+    assert "(nearest: semisync_timeout)" in words(result)
 
 
 def test_each_part_of_site_can_be_run_by_its_tag_in_their_order(shared_pair, tmp_path):
