@@ -92,8 +92,8 @@ def test_semisync_is_added_and_nothing_else_changes(pair, tmp_path):
     assert result.returncode == 0, result.stdout
     assert [channel(replica), variables(source), variables(replica)] == before
     assert f"Connect_Retry: {RETRY}" in before[0]
-    # The source restarted.
-    assert source.seconds_alone() <= 10
+    # The source restarted, and its replica was told to connect: by itself it waits for RETRY.
+    assert source.seconds_alone() < RETRY / 2
     rows = json.loads((tmp_path / "results/default/latest/checkpoints.json").read_text())
     assert {row["outcome"] for row in rows} <= {"passed", "not_applicable"}
     assert {"P0", "P1.2", "P3.4", "P4.4", "P5.1", "P5.2"} <= {
