@@ -96,8 +96,8 @@ def version_refusals(member: Member, to: str) -> list[str]:
     if problem:
         return [f"{member.host}: {problem}"]
     options, plugins = (
-        [words for version, words in found if version <= then]
-        for found in (next_version.refused_options(info), next_version.refused_plugins(info))
+        [words for version, words in pairs if version <= then]
+        for pairs in (next_version.refused_options(info), next_version.refused_plugins(info))
     )
     if not options and not plugins:
         return []
