@@ -148,7 +148,7 @@ class ActionModule(ActionBase):
             cluster.held_hosts(task_vars, info_from),
         )
         path = self.tell(shelf, members, rows, entries, state)
-        verdict, health = cluster.verdict(rows, entries), cluster.health(rows, entries)
+        verdict, health = listing.verdict(rows, entries), listing.health(rows, entries)
         failure = {"failed": True, "msg": f"Cluster {shelf.cluster}: {verdict}"}
         return {
             "checkpoints": rows,

@@ -13,17 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ansible import constants
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode, settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints import Canary
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import listing
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST, Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
-    HEALTHY,
-    UNHEALTHY,
-    UNKNOWN,
-)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     current_source,
     problems,
@@ -398,27 +389,3 @@ def arrival(member: Member, info: Mapping[str, Any]) -> Arrival | None:
     if member.info is not None and member.channel is None:
         return {"arrived": False, "msg": "it follows no source"}
     return info.get("arrival")
-
-
-def verdict(rows: list[Check], entries: list[Finding]) -> str:
-    """One line: how many checkpoints passed and failed, and everything that makes the cluster
-    unhealthy.
-
-    Args:
-        rows: the checkpoints.
-        entries: the findings.
-    """
-    line, critical = check.verdict(rows), listing.reasons(entries)
-    if not critical:
-        return line
-    named = check.failed(rows) or check.unknown(rows)
-    return line + ("; " if named else ": ") + "critical: " + critical
-
-
-def health(rows: list[Check], entries: list[Finding]) -> str:
-    """A cluster in a word: healthy if all was seen and nothing is wrong, unknown if nothing
-    was seen to be wrong, and not all was seen.
-    """
-    if check.failed(rows) or listing.critical(entries):
-        return UNHEALTHY
-    return UNKNOWN if check.unknown(rows) else HEALTHY

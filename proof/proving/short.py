@@ -48,12 +48,10 @@ def run(server: str, cycle: Callable[[str], Record]) -> list[str]:
             record = cycle(case)
             words = amiss(record)
             told = {name: record[name] for name in TELLING if words and name in record}
-            print(
-                f"{case}: {words or 'as it has to be'} ({record['seconds']:.0f} s) {told or ''}",
-                flush=True,
-            )
+            outcome = f"{words}: {told}" if words else "as it has to be"
+            print(f"{case}: {outcome} ({record['seconds']:.0f} s)", flush=True)
             if not again(record):
                 break
         if words:
-            found.append(f"{case}, seed {record['seed']}: {words}: {told}")
+            found.append(f"{case}, seed {record['seed']}: {outcome}")
     return found

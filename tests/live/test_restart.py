@@ -49,7 +49,7 @@ def test_the_plan_changes_nothing_and_has_every_step(cluster):
     "arguments,words_of_it",
     [
         ((), "to consent, pass -e semisync_allow_disruption=true"),
-        ((*CONSENT, "-e", "semisync_restart_to=nobody"), "which is not a replica of this cluster"),
+        ((*CONSENT, "-e", "semisync_restart_to=db99"), "which is not a replica of this cluster"),
         ((*CONSENT, "-e", "semisync_restart_accept=all"), "has 'all', which is not a case"),
         (
             (*CONSENT, "-e", "semisync_restart_to={source}"),

@@ -115,7 +115,7 @@ def test_the_plan_changes_nothing_and_has_every_statement(cluster):
     "to,said",
     [
         ("", "semisync_switchover_to is empty"),
-        ("nobody", "which is not a host of groups"),
+        ("db99", "which is not a host of groups"),
         ("elsewhere", "a host of cluster 'other', which this run leaves out"),
         ("the source", "it is the source already"),
     ],

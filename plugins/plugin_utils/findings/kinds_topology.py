@@ -38,7 +38,8 @@ TABLE = {
         " changes anything.",
         ROLE_CHANGE_GTID,
         "Find out which server takes the clients' writes, and make the others replicate from it."
-        " If the role was moved by hand, add a row to the journal: docs/operations.md.",
+        " If the role was moved without this collection, add a row to the journal:"
+        " docs/operations.md.",
     ),
     "change_interrupted": Kind(
         CRITICAL,
@@ -90,9 +91,9 @@ TABLE = {
         "A scheduled event runs on no server",
         "the source has an event that is `SLAVESIDE_DISABLED` (`REPLICA_SIDE_DISABLED`), or one"
         " that is `ENABLED` while `event_scheduler` is not ON",
-        "Replicas leave a source's events to the source. If a replica was promoted by hand,"
-        " or if it is not known whether an event ran on a dead source, purges and rollups stop"
-        " without any error.",
+        "Replicas leave a source's events to the source. If a replica was promoted without this"
+        " collection, or if it is not known whether an event ran on a dead source, purges and"
+        " rollups stop without any error.",
         EVENTS,
         "On the source, run ALTER EVENT ... ENABLE for each event that has to run, or DISABLE for"
         " the others. Set event_scheduler = ON in every member's option file.",

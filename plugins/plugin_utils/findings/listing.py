@@ -1,14 +1,19 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Findings as text for people."""
+"""Findings as text for people, and with the checkpoints the whole of a cluster."""
 
 from __future__ import annotations
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
     CRITICAL,
+    HEALTHY,
     INFO,
+    UNHEALTHY,
+    UNKNOWN,
 )
 
 
@@ -40,3 +45,27 @@ def table(entries: list[Finding], name: str) -> str:
 def reasons(entries: list[Finding]) -> str:
     """The critical findings in one line."""
     return ", ".join(f"{entry['id']} on {entry['host']}" for entry in critical(entries))
+
+
+def verdict(rows: list[Check], entries: list[Finding]) -> str:
+    """One line: how many checkpoints passed and failed, and everything that makes the cluster
+    unhealthy.
+
+    Args:
+        rows: the checkpoints.
+        entries: the findings.
+    """
+    line, endangered = check.verdict(rows), reasons(entries)
+    if not endangered:
+        return line
+    named = check.failed(rows) or check.unknown(rows)
+    return line + ("; " if named else ": ") + "critical: " + endangered
+
+
+def health(rows: list[Check], entries: list[Finding]) -> str:
+    """A cluster in a word: healthy if all was seen and nothing is wrong, unknown if nothing
+    was seen to be wrong, and not all was seen.
+    """
+    if check.failed(rows) or critical(entries):
+        return UNHEALTHY
+    return UNKNOWN if check.unknown(rows) else HEALTHY

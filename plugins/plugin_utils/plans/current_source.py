@@ -364,8 +364,9 @@ def contradiction(hosts: list[str], writing: tuple[str, ...], claims: dict[str, 
         )
     return (
         f"it is not clear which server is the source ({listed}). Make the others follow the source;"
-        " if its role was moved by hand, add a row to the journal (docs/operations.md). Until only"
-        " one server claims to be the source, no playbook changes anything"
+        " if its role was moved without this collection, add a row to the journal"
+        " (docs/operations.md). Until only one server claims to be the source, no playbook changes"
+        " anything"
     )
 
 

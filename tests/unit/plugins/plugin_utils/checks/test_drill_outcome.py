@@ -381,7 +381,7 @@ def test_whether_it_falls_back_is_a_matter_of_who_is_left(clients, needed, falls
 @pytest.mark.parametrize(
     "settings,words",
     [
-        ({"drill_replica": "nobody"}, "semisync_drill_replica is nobody, which is not a replica"),
+        ({"drill_replica": "db99"}, "semisync_drill_replica is db99, which is not a replica"),
         ({"drill_max_block": 9.9}, "the semi-sync timeout is 10000 ms"),
     ],
 )

@@ -245,7 +245,8 @@ def test_a_replica_that_starts_with_super_read_only_takes_no_writes():
         (by_position, "db3: it follows by file and position"),
         (
             not_enabled_at_start,
-            "db2: rpl_semi_sync_replica_enabled is ON, and would be 0 after a restart (option",
+            "db2: rpl_semi_sync_replica_enabled is ON, and would be 0 after a restart (option"
+            " file)",
         ),
         (not_loaded_at_start, "db2: The plugin would not be loaded at the next start"),
         (writable_at_start, "db3: read_only is ON, and would be OFF after a restart"),
@@ -261,7 +262,12 @@ def test_what_a_cluster_may_not_be_like(spoil, words):
 @pytest.mark.parametrize(
     "wish,words",
     [
-        ({"consent": False}, "db1: this run disconnects the clients of each server once"),
+        (
+            {"consent": False},
+            "db1: this run disconnects the clients of each server once, and keeps writers out for"
+            " about a second while the source's role moves; to consent, pass -e"
+            " semisync_allow_disruption=true",
+        ),
         ({"target": "db1"}, "semisync_restart_to is db1, which is not a replica"),
         ({"target": "db9"}, "semisync_restart_to is db9, which is not a replica"),
         ({"accepted": ["all"]}, "semisync_restart_accept has 'all', which is not a case"),
@@ -281,8 +287,18 @@ def test_a_unit_that_is_named_will_do():
 @pytest.mark.parametrize(
     "replicas,count,said",
     [
-        (1, "1", "db1: a commit waits for 1 acknowledgement, and while"),
-        (2, "2", "restarted, only 1 of the others can acknowledge"),
+        (
+            1,
+            "1",
+            "db1: a commit waits for 1 acknowledgement, and while a replica is restarted, no other"
+            " can acknowledge",
+        ),
+        (
+            2,
+            "2",
+            "db1: a commit waits for 2 acknowledgements, and while a replica is restarted, only 1"
+            " of the others can acknowledge",
+        ),
         (2, "1", ""),
         (3, "2", ""),
     ],
