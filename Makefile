@@ -205,6 +205,12 @@ switchovers: ## how long 50 writers wait while the source's role moves, and whet
 	@$(tools) $(if $(filter figures,$(ONLY))$(TARBALL)$(PROXY),true,for server in mysql mariadb; do \
 	  python proof/switchover_interrupted.py --server $$server $(parts_of_it) --document docs/evidence/interrupted.md || exit; done)
 
+.PHONY: upgrades
+upgrades: ## every server of a cluster upgraded or restarted under 50 writers behind HAProxy (WAY, TARBALLS, COUNT, KILLED=1, MINUTES)
+	@$(tools) python proof/upgrades.py --document docs/evidence/upgrades.md $(if $(TARBALLS),--tarballs $(TARBALLS)) \
+	  $(foreach way,$(or $(WAY),$(if $(TARBALLS),tarballs,10.5-10.11 10.11-11.8 restart-mysql restart-mariadb)),--way $(way)) \
+	  $(if $(COUNT),--count $(COUNT)) $(if $(KILLED),--killed) $(if $(MINUTES),--minutes $(MINUTES))
+
 .PHONY: rejoins
 rejoins: ## rejoin.yml killed behind each of its tasks, on each way of a server; an hour each (SERVER, WAY, RELEASE, MINUTES, RESUME=1)
 	@$(tools) python proof/rejoin_interrupted.py --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) \

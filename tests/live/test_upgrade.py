@@ -13,50 +13,26 @@ import pytest
 from support.killed import ended_anew
 from support.live_hosts import hosts, playbook, words
 from support.rolled import Cluster
+from support.upgrade_ways import OF_DEBIAN
 from support.watching import Watcher, left_alone, longest_wait
 
 pytestmark = pytest.mark.long
 
 CONSENT = ("-e", "semisync_allow_disruption=true")
-# The example of docs/upgrading-servers.md.
-TASKS = """
-- name: Have the packages of the newer release
-  ansible.builtin.copy:
-    content: "deb {mirror} {suite} main\\n"
-    dest: /etc/apt/sources.list.d/newer.list
-    mode: "0644"
-
-- name: Read their list
-  ansible.builtin.apt:
-    update_cache: true
-
-- name: Install the server
-  ansible.builtin.apt:
-    name: [mariadb-server, mariadb-client, mariadb-backup]
-    state: latest
-    default_release: {suite}
-    dpkg_options: force-confold,force-confdef,force-unsafe-io
-"""
 # Seconds that a writer may wait on a machine that other tests keep busy.
 LONGEST = 15
 # Runs that are killed at most: more than there are places.
 RUNS = 150
 
 
-def upgraded(release, suite, to, folder):
+def upgraded(way, folder):
     """A fixture's body: a cluster of a Debian release that is to get the next one's server."""
     names = ["source", "replica1", "replica2"]
-    turn = f"live-upgrade-{suite}"
-    for made in hosts(*[(name, "mariadb", release) for name in names], turn=turn):
-        for host in made:
-            # Of the release that the host has.
-            host.shell("apt-get -qq update && apt-get -qq install -y python3-apt")
-        # The newer release comes from where the older one does.
-        listed = made[0].shell("cat /etc/apt/sources.list").stdout
-        mirror = next(line.split() for line in listed.splitlines() if line.startswith("deb "))[-3]
+    turn = f"live-upgrade-{way.suite}"
+    for made in hosts(*[(name, "mariadb", way.release) for name in names], turn=turn):
         hook = folder / "tasks.yml"
-        hook.write_text(TASKS.format(mirror=mirror, suite=suite), encoding="utf-8")
-        given = {"semisync_upgrade_to": to, "semisync_hook_upgrade": str(hook)}
+        hook.write_text(way.prepare(made), encoding="utf-8")
+        given = {"semisync_upgrade_to": way.to, "semisync_hook_upgrade": str(hook)}
         cluster = Cluster(made, folder, "upgrade", **given)
         cluster.set_up()
         yield cluster
@@ -64,12 +40,12 @@ def upgraded(release, suite, to, folder):
 
 @pytest.fixture(scope="module", name="newer")
 def fixture_newer(tmp_path_factory):
-    yield from upgraded("12", "trixie", "11.8", tmp_path_factory.mktemp("newer"))
+    yield from upgraded(OF_DEBIAN["10.11-11.8"], tmp_path_factory.mktemp("newer"))
 
 
 @pytest.fixture(scope="module", name="older")
 def fixture_older(tmp_path_factory):
-    yield from upgraded("11", "bookworm", "10.11", tmp_path_factory.mktemp("older"))
+    yield from upgraded(OF_DEBIAN["10.5-10.11"], tmp_path_factory.mktemp("older"))
 
 
 def versions(cluster):
