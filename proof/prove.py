@@ -1,8 +1,8 @@
 """Whether failover.yml loses a confirmed row, and whether its certificate tells the truth: power
 cuts under 50 writers, again and again, controls that must lose, and playbooks with a mistake.
 
-prove.py --server mysql|mariadb [--tarball PATH] [--case name …] [--cycles 10] [--minutes 12]
-    [--seed N] [--records FILE] [--clear] [--usual]
+prove.py --server mysql|mariadb [--tarball PATH [--old-names]] [--case name …] [--cycles 10]
+    [--minutes 12] [--seed N] [--records FILE] [--clear] [--usual]
 prove.py --server mysql|mariadb --short
 
 It adds to docs/evidence/failover.json, and makes the tables of failover.md and the README's picture
@@ -40,8 +40,12 @@ USUAL = "usual-"
 
 def of_server(opts: argparse.Namespace, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Those of the server that a command line is about; see proof/proving/evidence.py."""
-    its = (opts.server, opts.digest)
-    return [one for one in records if (one["server"], one.get("tarball", "")) == its]
+    its = (opts.server, opts.digest, opts.old_names)
+    return [
+        one
+        for one in records
+        if (one["server"], one.get("tarball", ""), one.get("names") == "old") == its
+    ]
 
 
 def wanted(opts: argparse.Namespace, every: list[str], records: list[dict[str, Any]]) -> list[str]:
@@ -56,6 +60,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", choices=SERVERS, required=True)
     parser.add_argument("--tarball", type=pathlib.Path, help="a MySQL that is not Debian's")
+    parser.add_argument(
+        "--old-names", action="store_true", help="semi-sync's plugins have their old names"
+    )
     parser.set_defaults(release=None)
     parser.add_argument("--case", action="append", help="a fault or a mutant; all without it")
     parser.add_argument(
@@ -122,7 +129,7 @@ def ready(opts: argparse.Namespace) -> Iterator[Any]:
 
     folder = OUTPUT / folder_of(opts)
     folder.mkdir(parents=True, exist_ok=True)
-    hosts = machines.Machines(opts.server, folder, opts.tarball, opts.usual)
+    hosts = machines.Machines(opts.server, folder, opts.tarball, opts.usual, opts.old_names)
     try:
         begin = time.monotonic()
         hosts.prepare(machines.Writers(hosts, folder))
@@ -159,7 +166,7 @@ def shortly(opts: argparse.Namespace) -> int:
 
 def folder_of(opts: argparse.Namespace) -> str:
     """A name for what belongs to these cycles alone."""
-    made = "usual" if opts.usual else "prove"
+    made = "old" if opts.old_names else "usual" if opts.usual else "prove"
     kind = "short" if opts.short else f"try{made[:1]}" if opts.records else made
     return f"{kind}-{opts.digest[:6] or opts.server}"
 

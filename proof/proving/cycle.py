@@ -101,6 +101,8 @@ class Cycle:
         }
         if content := tarball.content(machines.chosen.release):
             self.record["tarball"] = content
+        if machines.old_names:
+            self.record["names"] = "old"
         # What is ended with the cycle, the last first.
         self.ends = contextlib.ExitStack()
         self.whole = seed % WHOLE == 0 or (bool(self.mutant) and MUTANTS[case].back)

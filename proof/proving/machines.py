@@ -116,6 +116,7 @@ class Machines:
         folder: for the inventory and the results.
         path: a tarball of the MySQL that the hosts have, and not Debian's.
         usual: whether they have the settings that people have.
+        old_names: whether semi-sync's plugins have the old names, on a MySQL that has both.
     """
 
     def __init__(
@@ -124,9 +125,13 @@ class Machines:
         folder: pathlib.Path,
         path: pathlib.Path | None = None,
         usual: bool = False,
+        old_names: bool = False,
     ) -> None:
         self.server, self.folder, self.path = server, folder, path
-        self.settings = USUAL if usual else STRICT
+        self.old_names = old_names
+        self.settings = dict(USUAL if usual else STRICT)
+        if old_names:
+            self.settings["semisync_plugin_names"] = "old"
         client = f"{tarball.BASEDIR}/bin/mysql" if path else CLIENTS[server]
         self.hosts = [Machine(server, name, client) for name in NAMES]
         self.source, *self.replicas = self.hosts
@@ -216,7 +221,8 @@ class Machines:
     @property
     def names(self) -> Names:
         """What the servers call things."""
-        return Names(self.server, versions.parse_version(self.version))
+        found = Names(self.server, versions.parse_version(self.version))
+        return found.called("old") if self.old_names else found
 
     @property
     def variables(self) -> dict[str, str]:

@@ -61,7 +61,8 @@ def counted(words: list[str]) -> str:
 def title(record: Record) -> str:
     """What a server is called."""
     name = {"mysql": "MySQL", "mariadb": "MariaDB"}[record["server"]]
-    return f"{name} {record['version'].partition('-')[0]}"
+    names = ", old names" if record.get("names") == "old" else ""
+    return f"{name} {record['version'].partition('-')[0]}{names}"
 
 
 def delay(record: Record) -> str:
