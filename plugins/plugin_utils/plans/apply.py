@@ -138,12 +138,13 @@ def after_exchanges(members: list[Member], settings: Settings) -> list[Member]:
     that happens on a host.
     """
     full = settings["stage"] == "full" or semisync_is_on(members)
-    if not full or not problems.asked_names(members, settings):
+    if not full or not problems.may_rename(members, settings):
         return members
     # Not at the top: Ansible would compile it in every run, and most have nothing to exchange.
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import naming
 
-    return [naming.renamed(one, one.settings or settings) for one in members]
+    source = source_of(members)
+    return [naming.renamed(one, one.settings or settings, source) for one in members]
 
 
 def unsafe_places(members: list[Member], settings: Settings, hold_back: bool) -> list[str]:

@@ -5,7 +5,8 @@
 
 MySQL 8.0.26 to 9.4 know both, one at a time (server/names.py). A replica that is to change is
 planned as if it had changed already: what is left to do after the exchange is then what its plan
-says. A source keeps its names until a switchover has made it a replica.
+says. A source keeps its names until a switchover has made it a replica. If none are asked for, a
+server without plugins gets the names that its source has: a clone needs the same plugins on both.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import names_in_use
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
@@ -37,11 +39,13 @@ def names_of(info: Info) -> Names:
     return Names(info["engine"], parse_version(info["version"]), info["plugins"])
 
 
-def wanted(member: Member, settings: Settings) -> str:
+def wanted(member: Member, settings: Settings, source: Member) -> str:
     """old or new if this server has, or would be given, plugins with the other names; empty if it
     has the right ones.
     """
     asked, info = settings["plugin_names"], member.facts
+    if asked == AUTO and not problems.has_plugins(member) and problems.has_plugins(source):
+        asked = WORDS[source.facts["names"]["generation"]]
     if asked == AUTO or info["names"]["builtin"]:
         return ""
     return asked if WORDS[info["names"]["generation"]] != asked else ""
@@ -49,16 +53,18 @@ def wanted(member: Member, settings: Settings) -> str:
 
 def kept(member: Member, settings: Settings) -> str:
     """The names that a source has although others are asked for; empty if it has the right ones."""
-    if member.side != "source" or not member.facts["plugins"] or not wanted(member, settings):
+    if member.side != "source" or not member.facts["plugins"]:
+        return ""
+    if not wanted(member, settings, member):
         return ""
     return WORDS[member.facts["names"]["generation"]]
 
 
-def renamed(member: Member, settings: Settings) -> Member:
+def renamed(member: Member, settings: Settings, source: Member) -> Member:
     """The member as it is after its plugins were exchanged, with `renames` saying to which names;
     itself if they stay.
     """
-    asked = wanted(member, settings)
+    asked = wanted(member, settings, source)
     if not asked or kept(member, settings):
         return member
     info = member.facts
@@ -68,7 +74,7 @@ def renamed(member: Member, settings: Settings) -> Member:
     return member.but(info=facts, renames=asked if plugins else "")
 
 
-def problems(members: list[Member], settings: Settings) -> list[str]:
+def names_problems(members: list[Member], settings: Settings) -> list[str]:
     """Why the names that were asked for cannot be had, host by host."""
     reasons: list[str] = []
     asked = {(one.settings or settings)["plugin_names"] for one in members} - {AUTO}
@@ -76,7 +82,7 @@ def problems(members: list[Member], settings: Settings) -> list[str]:
         for names in sorted(asked):
             # A replica before 8.0.26 cannot follow a source with the new names with semi-sync.
             reasons += version_problems(member, names)
-        own = wanted(member, member.settings or settings)
+        own = wanted(member, member.settings or settings, source_of(members))
         if own:
             reasons += use_problems(member, own) + lines_problems(member, own)
     return reasons

@@ -199,14 +199,30 @@ def asked_names(members: list[Member], settings: Settings) -> set[str]:
     return {(one.settings or settings)["plugin_names"] for one in members} - {"auto"}
 
 
+def has_plugins(member: Member) -> bool:
+    """Whether a server has plugins of semi-sync, or loads them when it starts."""
+    return bool(member.facts["plugins"] or member.facts["plugins_registered"])
+
+
+def may_rename(members: list[Member], settings: Settings) -> bool:
+    """Whether a server may get plugins with other names than it would have by itself."""
+    source = source_of(members)
+    return bool(asked_names(members, settings)) or any(
+        not has_plugins(one)
+        and has_plugins(source)
+        and one.facts["names"]["generation"] != source.facts["names"]["generation"]
+        for one in members
+    )
+
+
 def plugin_names_problems(members: list[Member], settings: Settings) -> list[str]:
     """Why the names that were asked for cannot be had."""
-    if not asked_names(members, settings):
+    if not may_rename(members, settings):
         return []
     # Not at the top: Ansible would compile it in every run, and most have nothing to exchange.
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import naming
 
-    return naming.problems(members, settings)
+    return naming.names_problems(members, settings)
 
 
 def wait_count_problems(members: list[Member], settings: Settings) -> list[str]:

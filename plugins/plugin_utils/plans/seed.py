@@ -132,9 +132,14 @@ def step(member: Member, members: list[Member], settings: Settings) -> SeedStep 
     why = needed(member, members, settings)
     if not why:
         return None
-    source = source_of(members).facts
-    method, because = choose(settings["seed_method"], source, member.facts)
-    way = tls.clone(settings, source, member.facts) if method == "clone" else None
+    source = source_of(members)
+    method, because = choose(
+        settings["seed_method"],
+        source.facts,
+        member.facts,
+        other_names(source, member, settings),
+    )
+    way = tls.clone(settings, source.facts, member.facts) if method == "clone" else None
     return {"method": method, "why": why, "because": because, "tls": way}
 
 
@@ -160,13 +165,34 @@ def problem(member: Member, members: list[Member], settings: Settings) -> str:
             f" (gtid_mode {source.facts['variables']['gtid_mode']}); a new replica follows by GTID:"
             " set this replica up yourself"
         )
-    method, because = choose(settings["seed_method"], source.facts, member.facts)
+    method, because = choose(
+        settings["seed_method"], source.facts, member.facts, other_names(source, member, settings)
+    )
     if method is None:
         return f"{member.host} cannot be seeded from {source.host}: {because}"
     return ""
 
 
-def choose(wanted: str, source: Info, replica: Info) -> tuple[str | None, str]:
+def other_names(source: Member, member: Member, settings: Settings) -> str:
+    """Why a clone fails if the replica has, or is given, plugins with other names than its
+    source's: it needs the source's plugins, and no server loads both kinds (error 4045).
+    """
+    if not source.facts["plugins"]:
+        return ""
+    # Not at the top: Ansible would compile it in every run, and most seed nothing.
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import naming
+
+    then = naming.renamed(member, settings, source).facts["names"]["generation"]
+    if then == source.facts["names"]["generation"]:
+        return ""
+    return (
+        "clone needs the source's plugins on the replica, and those for semi-sync have the"
+        f" {naming.WORDS[source.facts['names']['generation']]} names on the source, and the"
+        f" {naming.WORDS[then]} names on the replica"
+    )
+
+
+def choose(wanted: str, source: Info, replica: Info, names: str = "") -> tuple[str | None, str]:
     """(method, because): the method of copying, and why not the faster one; (None, why) if none
     works.
 
@@ -174,13 +200,14 @@ def choose(wanted: str, source: Info, replica: Info) -> tuple[str | None, str]:
         wanted: auto, clone, backup or dump.
         source: result of semisync_info on the source.
         replica: the same of the replica.
+        names: why plugins' names keep the clone plugin from it; empty if they do not.
     """
     checks = {"clone": clone_unfit, "backup": backup_unfit, "dump": dump_unfit}
     if wanted != "auto":
-        unfit = checks[wanted](source, replica)
+        unfit = checks[wanted](source, replica) or (names if wanted == "clone" else "")
         return (None, f"semisync_seed_method is {wanted}, but {unfit}") if unfit else (wanted, "")
     fast = "backup" if source["engine"] == "mariadb" else "clone"
-    unfit = checks[fast](source, replica)
+    unfit = checks[fast](source, replica) or (names if fast == "clone" else "")
     if not unfit:
         return fast, ""
     slow = dump_unfit(source, replica)

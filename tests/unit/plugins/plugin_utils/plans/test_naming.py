@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_source
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import naming
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import naming, problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.apply import set_up_plan
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -127,7 +127,7 @@ def test_a_member_that_cannot_have_the_names_is_refused_with_the_reason(
 ):
     members = samples.bare(engine, replicas=1, version=version)
     members = [members[0].but(settings=wanted), members[1].but(settings=wanted)]
-    found = naming.problems(members, wanted)
+    found = naming.names_problems(members, wanted)
     assert [one.split(":")[0] for one in found] == (["db1", "db2"] if words else [])
     assert all(words in one for one in found)
 
@@ -135,14 +135,14 @@ def test_a_member_that_cannot_have_the_names_is_refused_with_the_reason(
 def test_a_replica_of_before_8_0_26_is_refused_also_if_only_another_member_is_to_change():
     first, second = samples.bare("mysql", 1, "8.0.30")
     second.info["version"] = "8.0.25"
-    (found,) = naming.problems([first.but(settings=NEW), second.but(settings=AUTO)], NEW)
+    (found,) = naming.names_problems([first.but(settings=NEW), second.but(settings=AUTO)], NEW)
     assert found.startswith("db2: ")
 
 
 def test_a_replica_that_others_follow_is_refused():
     members = [one.but(settings=NEW) for one in cluster(OLD)]
     members[1].info["semisync"]["source"]["status"]["clients"] = "1"
-    (found,) = naming.problems(members, NEW)
+    (found,) = naming.names_problems(members, NEW)
     assert found.startswith("db2: 1 semi-sync replicas follow it")
 
 
@@ -157,22 +157,22 @@ def test_a_replica_that_others_follow_is_refused():
 def test_a_line_of_another_file_that_would_load_the_old_ones_again_is_named(line):
     one = cluster(OLD, replicas=1)[0]
     one.info["option_files"]["elsewhere"] = line
-    (found,) = naming.problems([one.but(settings=NEW)], NEW)
+    (found,) = naming.names_problems([one.but(settings=NEW)], NEW)
     assert f"sets {next(iter(line))} =" in found and "Remove that" in found
-    assert naming.problems([one.but(settings=AUTO)], AUTO) == []
+    assert naming.names_problems([one.but(settings=AUTO)], AUTO) == []
 
 
 def test_a_persisted_value_of_the_old_names_is_named():
     one = cluster(OLD, replicas=1)[0]
     one.info["persisted"] = {"rpl_semi_sync_master_timeout": "700"}
-    (found,) = naming.problems([one.but(settings=NEW)], NEW)
+    (found,) = naming.names_problems([one.but(settings=NEW)], NEW)
     assert "Run RESET PERSIST rpl_semi_sync_master_timeout" in found
 
 
 def test_an_option_on_the_command_line_is_named():
     one = cluster(OLD, replicas=1)[0]
     one.info["option_files"]["command_line"] = {"plugin_load_add": "semisync_master.so"}
-    (found,) = naming.problems([one.but(settings=NEW)], NEW)
+    (found,) = naming.names_problems([one.but(settings=NEW)], NEW)
     assert "started with plugin_load_add" in found
 
 
@@ -182,3 +182,49 @@ def test_a_source_with_other_names_is_reported_until_it_is_a_replica():
     assert found["id"] == "differs_from_inventory"
     assert found["evidence"] == "its plugins have the old names, semisync_plugin_names is new"
     assert rules_source.names_findings(source, OLD) == []
+
+
+TOOLS = {
+    "dump": "/usr/bin/mysqldump",
+    "client": "/usr/bin/mysql",
+    "backup": None,
+    "stream": None,
+    "clone": "/usr/lib/mysql/plugin/mysql_clone.so",
+}
+
+
+def joined(made):
+    """A cluster with these names and a schema, and a bare server in a replica's place."""
+    members = cluster(made)
+    members[2].info = samples.bare("mysql", 2, "8.4.3")[2].info
+    for one in members:
+        one.info.update(tools=dict(TOOLS), seed=None)
+    members[0].info["schemas"] = ["shop"]
+    return members
+
+
+@pytest.mark.parametrize("made,plugin", [(OLD, "rpl_semi_sync_slave"), (NEW, "rpl_semi_sync_repl")])
+def test_a_new_replica_gets_the_names_of_its_source_which_a_clone_needs(made, plugin):
+    planned = samples.plans(joined(made), AUTO)["db3"]
+    assert planned["plugin"].startswith(plugin)
+    assert planned["seed"]["method"] == "clone"
+
+
+@pytest.mark.parametrize(
+    "method,words",
+    [("auto", ""), ("dump", ""), ("clone", "the old names on the source, and the new names on")],
+)
+def test_a_replica_with_other_names_than_its_source_is_not_cloned(method, words):
+    members = joined(OLD)
+    wanted = samples.settings(plugin_names="new", seed_method=method)
+    found = problems.cluster_problems(members, wanted)
+    assert bool(found) is bool(words) and words in "".join(found)
+    if not words:
+        assert samples.plans(members, wanted)["db3"]["seed"]["method"] == "dump"
+
+
+def test_a_replica_that_has_other_names_already_keeps_them_and_is_not_cloned():
+    members = joined(OLD)
+    samples.install_plugin(members[2].info, "replica")
+    planned = samples.plans(members, AUTO)["db3"]
+    assert planned["seed"]["method"] == "dump" and planned["renames"] == ""
