@@ -7,19 +7,22 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_upgrade
-short_description: (internal) Prepare a server for another version, and finish its upgrade
+short_description: (internal) Check and prepare a server for another version, and finish its upgrade
 version_added: "1.0.0"
 description:
   - What the manuals ask for before a server's program is replaced, and after the new one runs.
 options:
   state:
     description:
+      - V(checked) asks a server of MySQL for tables that a newer version could not use, with
+        C(CHECK TABLE ... FOR UPGRADE), and for prepared XA transactions. MariaDB has nothing to be
+        asked, because C(mariadb-upgrade) repairs such tables.
       - V(prepared) sets C(innodb_fast_shutdown) of a server that is stopped next.
       - V(upgraded) runs C(mariadb-upgrade) on MariaDB, outside the binary log. MySQL from 8.0.16 on
         has upgraded its system tables when it started. Before that it fails if the server has
         another version than O(version), or takes writes although O(closed) says that it must not.
     type: str
-    choices: [prepared, upgraded]
+    choices: [checked, prepared, upgraded]
     required: true
   fast_shutdown:
     description: With O(state=prepared), the value. V(0) is a slow shutdown.
@@ -53,6 +56,19 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+tables:
+  description: How many tables were checked.
+  returned: O(state=checked)
+  type: int
+wrong:
+  description: What the server says against tables; each names one.
+  returned: O(state=checked)
+  type: list
+  elements: str
+prepared:
+  description: How many XA transactions are prepared.
+  returned: O(state=checked)
+  type: int
 output:
   description: What C(mariadb-upgrade) said.
   returned: O(state=upgraded) on MariaDB
@@ -67,6 +83,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     client_login,
     connection,
     login,
+    upgrade_check,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
@@ -136,6 +153,9 @@ def wrong_after(version: str, read_only: str, wanted: str, closed: bool) -> str:
 
 
 def set_upgrade(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+    if module.params["state"] == "checked":
+        nothing = {"tables": 0, "wrong": [], "prepared": 0}
+        return {"changed": False, **(nothing if names.mariadb else upgrade_check.ask(server))}
     if module.params["state"] == "prepared":
         return prepare(module, server)
     version = ".".join(map(str, names.version))
@@ -149,7 +169,7 @@ def set_upgrade(module: AnsibleModule, server: Server, names: Names) -> dict[str
 def main() -> None:
     module = AnsibleModule(
         argument_spec=login.argument_spec(
-            state={"type": "str", "choices": ["prepared", "upgraded"], "required": True},
+            state={"type": "str", "choices": ["checked", "prepared", "upgraded"], "required": True},
             fast_shutdown={"type": "int", "choices": [0, 1], "default": 0},
             version={"type": "str"},
             closed={"type": "bool", "default": False},

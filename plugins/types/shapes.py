@@ -199,6 +199,20 @@ class Tls(TypedDict):
     on: bool
 
 
+class UpgradeCheck(TypedDict):
+    """What a server itself finds before an upgrade.
+
+    Attributes:
+        tables: how many were checked.
+        wrong: what it says against tables; each text names one.
+        prepared: how many XA transactions are prepared.
+    """
+
+    tables: int
+    wrong: list[str]
+    prepared: int
+
+
 class LoginPlace(TypedDict):
     """Where a login found the server."""
 

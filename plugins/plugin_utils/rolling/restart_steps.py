@@ -22,6 +22,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     SWITCHOVER_LOOK,
+    Registered,
     RunContext,
     plain,
 )
@@ -58,6 +59,8 @@ NOT_MEANT: dict[str, object] = {
 PLAN = "__semisync_restart"
 # That with what became of an earlier run's switchover.
 DECIDED = "__semisync_restart_mend"
+# What each server itself finds before an upgrade.
+UPGRADE_CHECK: Registered[upgrade_premises.OwnCheck] = Registered("__semisync_upgrade_check")
 UNFINISHED = "The run is not complete: correct this and run it again; it does what is left"
 
 
@@ -151,7 +154,13 @@ def plan(run: RunContext) -> dict[str, object]:
     ordered = order.ordered(run.members, begun)
     lossless = run.own["promise"] == durability_mode.LOSSLESS
     run.refuse(
-        (upgrade_premises.upgrade_refusals(run.members, begun, wish, lossless) if wish.to else [])
+        (
+            upgrade_premises.upgrade_refusals(
+                run.members, begun, wish, lossless, run.results_of(UPGRADE_CHECK)
+            )
+            if wish.to
+            else []
+        )
         + restart_premises.restart_refusals(run.members, begun, ordered, wish)
     )
     if run.speaks():

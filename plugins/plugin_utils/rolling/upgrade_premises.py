@@ -7,7 +7,8 @@ restart.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypedDict
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import next_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
@@ -25,6 +26,19 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import (
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.mark import Mark, Wish
     from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+# Tables that a refusal names.
+SHOWN = 5
+
+
+class OwnCheck(TypedDict, total=False):
+    """What semisync_upgrade returned of a server's own check; only `msg` if that failed, and
+    nothing if there is no result.
+    """
+
+    msg: str
+    wrong: list[str]
+    prepared: int
 
 
 def missing_variables(settings: Settings) -> list[str]:
@@ -48,11 +62,13 @@ def upgrade_refusals(
     known: Mark,
     wish: Wish,
     lossless: bool,
+    checks: Mapping[str, OwnCheck],
 ) -> list[str]:
     """What is wrong with an upgrade.
 
     Args:
         lossless: whether the cluster promises to be.
+        checks: host -> its server's own check.
     """
     other = other_version(known, wish)
     if other:
@@ -61,6 +77,7 @@ def upgrade_refusals(
     every = [one for one in members if one.host in left and one.info is not None]
     return [
         *[words for one in every for words in version_refusals(one, wish.to)],
+        *[words for one in every for words in own_refusals(one, checks.get(one.host, {}))],
         *waiting_refusals(members, left, lossless),
         *untried_refusals(members, left, wish),
     ]
@@ -109,6 +126,29 @@ def version_refusals(member: Member, to: str) -> list[str]:
         f"{member.host}: {to} refuses {', '.join(options + plugins)}, which it starts with;"
         f" {remedy} (finding next_version)"
     ]
+
+
+def own_refusals(member: Member, check: OwnCheck) -> list[str]:
+    """What a server's own check says against its upgrade, or that there is none."""
+    if member.facts["engine"] == "mariadb":
+        return []
+    host = member.host
+    if "wrong" not in check:
+        return [
+            f"{host}: its own check before an upgrade failed ({check.get('msg') or 'no answer'});"
+            " it needs SELECT on every table and, in 8.0 and later, XA_RECOVER_ADMIN"
+        ]
+    wrong, prepared = check.get("wrong", []), check.get("prepared", 0)
+    more = f", and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+    tables = (
+        f"{host}: CHECK TABLE ... FOR UPGRADE says {'; '.join(wrong[:SHOWN])}{more}; repair or drop"
+        " these tables first"
+    )
+    transactions = (
+        f"{host}: XA transactions are prepared ({prepared}), with which MySQL must not be upgraded;"
+        " end each that XA RECOVER lists with XA COMMIT or XA ROLLBACK first"
+    )
+    return [tables] * bool(wrong) + [transactions] * bool(prepared)
 
 
 def waiting_refusals(members: list[Member], left: list[str], lossless: bool) -> list[str]:

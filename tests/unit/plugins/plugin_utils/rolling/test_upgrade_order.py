@@ -39,11 +39,11 @@ def upgrade(member, version="11.8.3"):
     member.info["version"] = version
 
 
-def refused(members, known=None, wish=WISH, lossless=False):
+def refused(members, known=None, wish=WISH, lossless=False, checks=None):
     known = known or begun(members, wish)
     ordered = order.ordered(members, known)
     return upgrade_premises.upgrade_refusals(
-        members, known, wish, lossless
+        members, known, wish, lossless, checks or {}
     ) + restart_premises.restart_refusals(members, known, ordered, wish)
 
 
@@ -184,9 +184,33 @@ def test_plugins_of_the_old_names_are_refused_before_mysql_9_7_only():
 def test_what_was_not_run_is_accepted_by_name_only():
     members = old_cluster(engine="mysql", version="8.4.6")
     wish = WISH._replace(to="8.4.7")
-    (said,) = refused(members, wish=wish)
+    checks = {one.host: {"wrong": [], "prepared": 0} for one in members}
+    (said,) = refused(members, wish=wish, checks=checks)
     assert "has been run on MariaDB only" in said
-    assert refused(members, wish=wish._replace(accepted=["untried"])) == []
+    assert refused(members, wish=wish._replace(accepted=["untried"]), checks=checks) == []
+
+
+@pytest.mark.parametrize(
+    "check,words",
+    [
+        ({"wrong": [], "prepared": 0}, ""),
+        ({"wrong": ["s.t: Table rebuild required"]}, "FOR UPGRADE says s.t: Table rebuild req"),
+        ({"wrong": list("abcdefg")}, "says a; b; c; d; e, and 2 more; repair or drop"),
+        ({"wrong": [], "prepared": 2}, "XA transactions are prepared (2)"),
+        ({"msg": "no"}, "own check before an upgrade failed (no)"),
+        ({}, "own check before an upgrade failed (no answer)"),
+    ],
+)
+def test_what_a_server_finds_itself_is_refused_unless_it_is_upgraded_already(check, words):
+    members = old_cluster(engine="mysql", version="8.0.44")
+    wish = WISH._replace(to="8.0.45", accepted=["untried"])
+    checks = {one.host: {"wrong": [], "prepared": 0} for one in members}
+    said = refused(members, wish=wish, checks={**checks, "db2": check})
+    assert bool(said) is bool(words) and all(one.startswith("db2: ") for one in said)
+    assert words in "".join(said)
+    known = begun(members, wish)
+    upgrade(members[1], "8.0.45")
+    assert refused(members, known, wish, checks={**checks, "db2": check}) == []
 
 
 def test_another_version_than_that_of_the_run_that_began_is_refused():

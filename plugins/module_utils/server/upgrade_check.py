@@ -1,0 +1,69 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a MySQL server itself finds before an upgrade: tables that a newer version could not use,
+and prepared XA transactions (MySQL 8.4 manual, "Preparing Your Installation for Upgrade").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server import sql
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+    from ansible_collections.dbre.semisync.plugins.types.shapes import UpgradeCheck
+
+TABLES = (
+    "SELECT TABLE_SCHEMA AS `schema`, TABLE_NAME AS name FROM information_schema.TABLES WHERE"
+    " TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN ('information_schema',"
+    " 'performance_schema') ORDER BY 1, 2"
+)
+# Tables in one statement.
+MANY = 100
+# Seconds for which a table may be locked by others.
+PATIENCE = 5
+# Kinds of messages of CHECK TABLE that say nothing against a table (MySQL manual, "CHECK TABLE").
+HARMLESS = ("note", "info", "warning")
+FINE = ("OK", "Table is already up to date")
+
+
+def ask(server: Server) -> UpgradeCheck:
+    """The check of every table, which reads no rows, and the prepared XA transactions.
+
+    Raises:
+        ServerError: the login may not ask.
+    """
+    server.rows(f"SET SESSION lock_wait_timeout = {PATIENCE}")
+    tables = [(text(row["schema"]), text(row["name"])) for row in server.rows(TABLES)]
+    wrong = [
+        words for statement in statements(tables) for words in problems(server.rows(statement))
+    ]
+    return {
+        "tables": len(tables),
+        "wrong": wrong,
+        "prepared": len(server.rows("XA RECOVER")),
+    }
+
+
+def statements(tables: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Statements that check the tables, each of a schema."""
+    for start in range(0, len(tables), MANY):
+        names = ", ".join(
+            f"{sql.quote(schema)}.{sql.quote(name)}"
+            for schema, name in tables[start : start + MANY]
+        )
+        yield f"CHECK TABLE {names} FOR UPGRADE"
+
+
+def problems(rows: Sequence[Mapping[str, object]]) -> list[str]:
+    """What the rows of CHECK TABLE say against tables, a text for each message."""
+    found: dict[str, None] = {}
+    for row in rows:
+        kind, words = text(row["Msg_type"]).lower(), text(row["Msg_text"])
+        if kind not in HARMLESS and words not in FINE:
+            found[f"{text(row['Table'])}: {words}"] = None
+    return list(found)
