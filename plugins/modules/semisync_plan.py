@@ -206,6 +206,10 @@ install:
   type: list
   elements: str
   sample: [replica, source]
+plugin_names:
+  description: V(old) or V(new), the names of the plugins that are installed.
+  returned: success, with O(goal=apply)
+  type: str
 renames:
   description: V(old) or V(new) if the plugins are exchanged for those with these names; empty if
     they stay.

@@ -120,3 +120,8 @@ def source_of(members: list[Member]) -> Member:
 
 def replicas_of(members: list[Member]) -> list[Member]:
     return [member for member in members if member.side == "replica"]
+
+
+def has_plugins(member: Member) -> bool:
+    """Whether a server has plugins of semi-sync, or loads them when it starts."""
+    return bool(member.facts["plugins"] or member.facts["plugins_registered"])

@@ -408,6 +408,7 @@ class Names:
 OLD_PLUGINS = tuple(PLUGINS[(OLD, side)][0] for side in (SOURCE, REPLICA))
 NEW_PLUGINS = tuple(PLUGINS[(NEW, side)][0] for side in (SOURCE, REPLICA))
 # Values of semisync_plugin_names.
+WORDS = {OLD: "old", NEW: "new"}
 GENERATIONS = {"old": OLD_PLUGINS, "new": NEW_PLUGINS}
 
 # Which side a variable such as rpl_semi_sync_slave_enabled switches on, whatever generation its

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import WORDS
 from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -237,6 +238,7 @@ def stage_part(
         "requested_stage": requested,
         "install_plugin": bool(install),
         "install": install,
+        "plugin_names": WORDS[member.facts["names"]["generation"]],
         "renames": member.renames if full else "",
         "plugin": member.facts["names"][member.side]["plugin"] if full else None,
     }

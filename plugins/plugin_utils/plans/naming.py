@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import (
     GENERATIONS,
-    NEW,
-    OLD,
+    WORDS,
     Names,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import names_in_use
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    has_plugins,
+    source_of,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
 AUTO = "auto"
-WORDS = {OLD: "old", NEW: "new"}
 # Ways in which an option file loads a plugin (MySQL manual, "Installing and Uninstalling Plugins").
 LOADING = ("plugin_load", "plugin_load_add", "early_plugin_load")
 
@@ -44,7 +45,7 @@ def wanted(member: Member, settings: Settings, source: Member) -> str:
     has the right ones.
     """
     asked, info = settings["plugin_names"], member.facts
-    if asked == AUTO and not problems.has_plugins(member) and problems.has_plugins(source):
+    if asked == AUTO and not has_plugins(member) and has_plugins(source):
         asked = WORDS[source.facts["names"]["generation"]]
     if asked == AUTO or info["names"]["builtin"]:
         return ""
@@ -72,6 +73,20 @@ def renamed(member: Member, settings: Settings, source: Member) -> Member:
     plugins = dict.fromkeys(GENERATIONS[asked], "ACTIVE") if info["plugins"] else {}
     facts = cast("Info", {**info, "names": names, "plugins": plugins})
     return member.but(info=facts, renames=asked if plugins else "")
+
+
+def clone_problem(member: Member, source: Member, settings: Settings) -> str:
+    """Why a clone fails if the replica has, or is given, plugins with other names than its
+    source's: it needs the source's plugins, and no server loads both kinds (error 4045).
+    """
+    has = source.facts["names"]["generation"]
+    then = renamed(member, settings, source).facts["names"]["generation"]
+    if not source.facts["plugins"] or then == has:
+        return ""
+    return (
+        "clone needs the source's plugins on the replica, and those for semi-sync have the"
+        f" {WORDS[has]} names on the source, and the {WORDS[then]} names on the replica"
+    )
 
 
 def names_problems(members: list[Member], settings: Settings) -> list[str]:

@@ -136,6 +136,7 @@ class StagePart(TypedDict):
     requested_stage: str
     install_plugin: bool
     install: list[Side]
+    plugin_names: str
     renames: str
     plugin: str | None
 

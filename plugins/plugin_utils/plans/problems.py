@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mo
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     LOST,
     Member,
+    has_plugins,
     replicas_of,
     source_of,
 )
@@ -194,24 +195,12 @@ def identities_problems(members: list[Member]) -> list[str]:
     ]
 
 
-def asked_names(members: list[Member], settings: Settings) -> set[str]:
-    """The names of plugins that are asked for on some member: old, new, or neither."""
-    return {(one.settings or settings)["plugin_names"] for one in members} - {"auto"}
-
-
-def has_plugins(member: Member) -> bool:
-    """Whether a server has plugins of semi-sync, or loads them when it starts."""
-    return bool(member.facts["plugins"] or member.facts["plugins_registered"])
-
-
 def may_rename(members: list[Member], settings: Settings) -> bool:
-    """Whether a server may get plugins with other names than it would have by itself."""
+    """Whether plugins' names are asked for, or a server without plugins gets its source's."""
     source = source_of(members)
-    return bool(asked_names(members, settings)) or any(
-        not has_plugins(one)
-        and has_plugins(source)
-        and one.facts["names"]["generation"] != source.facts["names"]["generation"]
-        for one in members
+    bare = [] if not has_plugins(source) else [one for one in members if not has_plugins(one)]
+    return any((one.settings or settings)["plugin_names"] != "auto" for one in members) or any(
+        one.facts["names"]["generation"] != source.facts["names"]["generation"] for one in bare
     )
 
 

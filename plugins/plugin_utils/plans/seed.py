@@ -133,12 +133,7 @@ def step(member: Member, members: list[Member], settings: Settings) -> SeedStep 
     if not why:
         return None
     source = source_of(members)
-    method, because = choose(
-        settings["seed_method"],
-        source.facts,
-        member.facts,
-        other_names(source, member, settings),
-    )
+    method, because = chosen(member, source, settings)
     way = tls.clone(settings, source.facts, member.facts) if method == "clone" else None
     return {"method": method, "why": why, "because": because, "tls": way}
 
@@ -165,104 +160,20 @@ def problem(member: Member, members: list[Member], settings: Settings) -> str:
             f" (gtid_mode {source.facts['variables']['gtid_mode']}); a new replica follows by GTID:"
             " set this replica up yourself"
         )
-    method, because = choose(
-        settings["seed_method"], source.facts, member.facts, other_names(source, member, settings)
-    )
+    method, because = chosen(member, source, settings)
     if method is None:
         return f"{member.host} cannot be seeded from {source.host}: {because}"
     return ""
 
 
-def other_names(source: Member, member: Member, settings: Settings) -> str:
-    """Why a clone fails if the replica has, or is given, plugins with other names than its
-    source's: it needs the source's plugins, and no server loads both kinds (error 4045).
-    """
-    if not source.facts["plugins"]:
-        return ""
-    # Not at the top: Ansible would compile it in every run, and most seed nothing.
-    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import naming
-
-    then = naming.renamed(member, settings, source).facts["names"]["generation"]
-    if then == source.facts["names"]["generation"]:
-        return ""
-    return (
-        "clone needs the source's plugins on the replica, and those for semi-sync have the"
-        f" {naming.WORDS[source.facts['names']['generation']]} names on the source, and the"
-        f" {naming.WORDS[then]} names on the replica"
-    )
-
-
-def choose(wanted: str, source: Info, replica: Info, names: str = "") -> tuple[str | None, str]:
+def chosen(member: Member, source: Member, settings: Settings) -> tuple[str | None, str]:
     """(method, because): the method of copying, and why not the faster one; (None, why) if none
     works.
-
-    Args:
-        wanted: auto, clone, backup or dump.
-        source: result of semisync_info on the source.
-        replica: the same of the replica.
-        names: why plugins' names keep the clone plugin from it; empty if they do not.
     """
-    checks = {"clone": clone_unfit, "backup": backup_unfit, "dump": dump_unfit}
-    if wanted != "auto":
-        unfit = checks[wanted](source, replica) or (names if wanted == "clone" else "")
-        return (None, f"semisync_seed_method is {wanted}, but {unfit}") if unfit else (wanted, "")
-    fast = "backup" if source["engine"] == "mariadb" else "clone"
-    unfit = checks[fast](source, replica) or (names if fast == "clone" else "")
-    if not unfit:
-        return fast, ""
-    slow = dump_unfit(source, replica)
-    return (None, f"{unfit}; {slow}") if slow else ("dump", unfit)
+    # Not at the top: Ansible would compile it in every run, and most seed nothing.
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import seed_method
 
-
-def clone_unfit(source: Info, replica: Info) -> str:
-    """Why the clone plugin cannot do it (MySQL manual, "Remote Cloning Prerequisites"); empty if
-    it can.
-    """
-    if source["engine"] == "mariadb":
-        return "MariaDB has no clone plugin"
-    series = [info["names"].get("copy_series") for info in (source, replica)]
-    if not all(series):
-        return "the clone plugin begins with 8.0.17"
-    if series[0] != series[1]:
-        return (
-            f"clone needs one version on both: the source has {source['version']}, the replica"
-            f" {replica['version']}"
-        )
-    for info, where in ((source, "source"), (replica, "replica")):
-        if not info["tools"]["clone"]:
-            return f"there is no mysql_clone.so on the {where}"
-    return ""
-
-
-def backup_unfit(source: Info, replica: Info) -> str:
-    """Why mariadb-backup cannot do it; empty if it can."""
-    if source["engine"] != "mariadb":
-        return "mariadb-backup copies MariaDB only"
-    if source["names"].get("copy_series") != replica["names"].get("copy_series"):
-        return (
-            f"a copy of the files needs one version on both: the source has {source['version']},"
-            f" the replica {replica['version']}"
-        )
-    for info, where in ((source, "source"), (replica, "replica")):
-        if not info["tools"]["backup"]:
-            return f"there is no mariadb-backup on the {where} (install the package mariadb-backup)"
-    if not replica["tools"]["stream"]:
-        return "there is no mbstream on the replica (install the package mariadb-backup)"
-    return ""
-
-
-def dump_unfit(source: Info, replica: Info) -> str:
-    if not source["tools"]["dump"]:
-        return (
-            "there is no mysqldump or mariadb-dump on the source (install the server's client"
-            " package)"
-        )
-    if not replica["tools"]["client"]:
-        return (
-            "there is no mysql or mariadb client on the replica (install the server's client"
-            " package)"
-        )
-    return ""
+    return seed_method.choose(member, source, settings)
 
 
 def progress_line(host: str, marker: SeedMarker, seconds: int) -> str:

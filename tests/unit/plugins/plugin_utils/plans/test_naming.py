@@ -203,10 +203,13 @@ def joined(made):
     return members
 
 
-@pytest.mark.parametrize("made,plugin", [(OLD, "rpl_semi_sync_slave"), (NEW, "rpl_semi_sync_repl")])
-def test_a_new_replica_gets_the_names_of_its_source_which_a_clone_needs(made, plugin):
+@pytest.mark.parametrize(
+    "made,plugin,word",
+    [(OLD, "rpl_semi_sync_slave", "old"), (NEW, "rpl_semi_sync_replica", "new")],
+)
+def test_a_new_replica_gets_the_names_of_its_source_which_a_clone_needs(made, plugin, word):
     planned = samples.plans(joined(made), AUTO)["db3"]
-    assert planned["plugin"].startswith(plugin)
+    assert (planned["plugin"], planned["plugin_names"]) == (plugin, word)
     assert planned["seed"]["method"] == "clone"
 
 
