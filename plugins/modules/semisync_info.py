@@ -199,6 +199,13 @@ accounts:
   returned: success
   type: list
   elements: dict
+native_accounts:
+  description: Accounts that log in by C(mysql_native_password), each as user@host, without locked
+    ones. MySQL 8.4 lets them in only if its option files have C(mysql_native_password=ON), and
+    MySQL 9.0 not at all.
+  returned: success
+  type: list
+  elements: str
 readers:
   description: Sessions that read the binary log, each with its C(user), C(host), and whether it
     uses C(tls), null if the server does not report it.

@@ -484,6 +484,7 @@ class ServerState(ReplicationState):
     plugins_registered: dict[str, str]
     persisted: dict[str, str]
     accounts: list[Account]
+    native_accounts: list[str]
     registered: list[Registered] | None
     schemas: list[str]
     empty_schemas: list[str]

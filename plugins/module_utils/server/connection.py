@@ -216,6 +216,14 @@ class Server:
             )
         return accounts
 
+    def native_accounts(self) -> list[str]:
+        """Accounts that log in by mysql_native_password, but for locked ones: user@host."""
+        rows = self.rows(
+            "SELECT User AS user, Host AS host FROM mysql.user WHERE plugin ="
+            " 'mysql_native_password' AND account_locked = 'N' ORDER BY User, Host"
+        )
+        return [f"{text(row['user'])}@{text(row['host'])}" for row in rows]
+
     def senders(self) -> list[int]:
         """Connection numbers of the threads that send the binary log to replicas."""
         return [

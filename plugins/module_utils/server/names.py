@@ -344,6 +344,13 @@ class Names:
         return self.since((8, 0, 2), NEVER)
 
     @property
+    def has_native_accounts(self) -> bool:
+        """It may have accounts of mysql_native_password, which 9.0 removed, and knows locked ones
+        (MySQL 5.7.6 and 9.0 release notes).
+        """
+        return self.since((5, 7, 6), NEVER) and self.version < (9, 0)
+
+    @property
     def log_bin_by_default(self) -> bool:
         return self.since((8, 0, 0), NEVER)
 

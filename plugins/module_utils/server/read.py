@@ -186,6 +186,7 @@ def server_state(server: Server) -> ServerState:
         "plugins_registered": server.registered_plugins(),
         "persisted": server.persisted() if names.has_persisted_variables else {},
         "accounts": server.accounts(),
+        "native_accounts": server.native_accounts() if names.has_native_accounts else [],
         "registered": sessions.registered(server, names),
         "schemas": server.schemas(),
         "empty_schemas": server.empty_schemas(),

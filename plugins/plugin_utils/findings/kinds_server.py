@@ -107,15 +107,19 @@ TABLE = {
         "A newer version refuses what this server has",
         "the option files, the command line or SET PERSIST give an option that a newer version of"
         " the server has removed, or a plugin has one of semi-sync's old names, which MySQL 9.5"
-        " removed, on a server that knows the new ones. The evidence has each with the first such"
-        " version. Accounts and data are not judged",
+        " removed, on a server that knows the new ones, or accounts that are not locked log in by"
+        " `mysql_native_password`, which MySQL 8.4 loads only if it is told to, and 9.0 not at all."
+        " The evidence has each with the first such version. Data is not judged",
         "A server does not start with an option that it does not know. If the option has the"
         " prefix loose_, it starts and ignores it, so that semi-sync may be off. A server without"
-        " the plugin of the old name starts without semi-sync.",
+        " the plugin of the old name starts without semi-sync. Applications, and replicas, whose"
+        " accounts cannot log in are locked out once the role is on the new version.",
         NEXT_VERSION,
         "Before the upgrade, remove the option, or replace it with what the manual names. site.yml"
-        " with semisync_plugin_names=new replaces the old plugins (docs/existing-hosts.md). For"
-        " data and accounts, run MySQL Shell's util.checkForServerUpgrade().",
+        " with semisync_plugin_names=new replaces the old plugins (docs/existing-hosts.md). Give"
+        " accounts another plugin (ALTER USER ... IDENTIFIED WITH caching_sha2_password BY ...), or"
+        " lock those that are not used; 8.4 loads the old plugin with loose_mysql_native_password ="
+        " ON in its option file. For data, run MySQL Shell's util.checkForServerUpgrade().",
     ),
     "server_id_clash": Kind(
         CRITICAL,

@@ -15,6 +15,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.removed_optio
     REMOVALS,
     Version,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 # First version of MySQL that lacks the plugins of the old names; a server that has no others yet
 # cannot turn them into new ones.
 PLUGINS_GONE = (9, 5)
+# The version whose server loads mysql_native_password only if it is told to, and the first without
+# it (MySQL 8.4 manual, "Native Pluggable Authentication"; MySQL 9.0 manual, "What Is New").
+NATIVE_BY_OPTION, NATIVE_GONE = (8, 4), (9, 0)
+NATIVE = "mysql_native_password"
+# Accounts that are named.
+NAMED = 5
 SHOWN = {"mysql": "MySQL", "percona": "Percona Server", "mariadb": "MariaDB"}
 
 
@@ -61,10 +68,29 @@ def refused_plugins(info: Info) -> list[tuple[Version, str]]:
     return [(PLUGINS_GONE, f"plugin {name}") for name in sorted(have) if name in names.OLD_PLUGINS]
 
 
+def refused_accounts(info: Info) -> list[tuple[Version, str]]:
+    """Accounts that log in by a plugin that a newer version lacks; one such as the replicas' among
+    them keeps replication from running there.
+    """
+    accounts, options = info.get("native_accounts") or [], info["option_files"]["options"]
+    told = canonical_value(str(options.get(NATIVE) or "")) == "1"
+    first = NATIVE_GONE if told else NATIVE_BY_OPTION
+    if not accounts or parse_version(info["version"]) >= first:
+        return []
+    more = f" and {len(accounts) - NAMED} more" if len(accounts) > NAMED else ""
+    return [(first, f"logins by {NATIVE} ({', '.join(accounts[:NAMED])}{more})")]
+
+
 def next_version_findings(member: Member) -> list[Finding]:
-    """What keeps a server from starting after an upgrade, or its semi-sync from loading."""
+    """What keeps a server from starting after an upgrade, its semi-sync from loading, or accounts
+    from logging in.
+    """
     info, by_version = member.facts, dict[Version, list[str]]()
-    for version, words in refused_options(info) + refused_plugins(info):
+    for version, words in [
+        *refused_options(info),
+        *refused_plugins(info),
+        *refused_accounts(info),
+    ]:
         by_version.setdefault(version, []).append(words)
     evidence = "; ".join(
         f"{SHOWN[info['engine']]} {'.'.join(map(str, version))} refuses {', '.join(refused)}"

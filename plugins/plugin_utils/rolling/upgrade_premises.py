@@ -112,10 +112,25 @@ def version_refusals(member: Member, to: str) -> list[str]:
     problem = upgrade_path.path_problem(info["engine"], info["version"], to)
     if problem:
         return [f"{member.host}: {problem}"]
-    options, plugins = (
+    options, plugins, accounts = (
         [words for version, words in pairs if version <= then]
-        for pairs in (next_version.refused_options(info), next_version.refused_plugins(info))
+        for pairs in (
+            next_version.refused_options(info),
+            next_version.refused_plugins(info),
+            next_version.refused_accounts(info),
+        )
     )
+    return start_problem(member.host, to, options, plugins) + [
+        f"{member.host}: {to} refuses {words}, once the role is on it. Give these accounts another"
+        " plugin with ALTER USER, lock those that are not used, or, for 8.4 only, write"
+        " loose_mysql_native_password = ON to the option files of every server (finding"
+        " next_version)"
+        for words in accounts
+    ]
+
+
+def start_problem(host: str, to: str, options: list[str], plugins: list[str]) -> list[str]:
+    """Why a server would not start with the version, or without semi-sync."""
     if not options and not plugins:
         return []
     remedy = "remove that first"
@@ -123,7 +138,7 @@ def version_refusals(member: Member, to: str) -> list[str]:
         # Of our own lines, those of the old names go with their plugins.
         remedy = "first run site.yml with -e semisync_plugin_names=new, and remove what is left"
     return [
-        f"{member.host}: {to} refuses {', '.join(options + plugins)}, which it starts with;"
+        f"{host}: {to} refuses {', '.join(options + plugins)}, which it starts with;"
         f" {remedy} (finding next_version)"
     ]
 

@@ -62,6 +62,28 @@ def test_options_that_a_newer_version_refuses(engine, version, options, said):
 
 
 @pytest.mark.parametrize(
+    "version,accounts,options,said",
+    [
+        ("8.0.45", [], [], ""),
+        ("8.0.45", ["repl@%"], [], "MySQL 8.4 refuses logins by mysql_native_password (repl@%)"),
+        ("5.7.44", list("abcdefg"), [], "MySQL 8.4 refuses logins by mysql_native_password"),
+        # 8.4 that does not load it has locked them out already.
+        ("8.4.3", ["repl@%"], [], ""),
+        (
+            "8.4.3",
+            ["repl@%"],
+            ["mysql_native_password"],
+            "MySQL 9.0 refuses mysql_native_password, logins by mysql_native_password (repl@%)",
+        ),
+    ],
+)
+def test_accounts_whose_plugin_a_newer_version_lacks(version, accounts, options, said):
+    member = server("mysql", version, options)
+    member.info["native_accounts"] = accounts
+    assert evidence(member).startswith(said) and bool(said) is bool(evidence(member))
+
+
+@pytest.mark.parametrize(
     "version,said",
     [
         ("8.0.25", ""),

@@ -191,6 +191,25 @@ def test_what_was_not_run_is_accepted_by_name_only():
 
 
 @pytest.mark.parametrize(
+    "version,to,option,refused_there",
+    [
+        ("8.0.45", "8.0.46", "", False),
+        ("8.0.45", "8.4", "", True),
+        ("8.0.45", "8.4", "ON", False),
+        ("8.4.3", "9.7", "ON", True),
+    ],
+)
+def test_accounts_that_the_version_locks_out_are_refused_before(version, to, option, refused_there):
+    (one, _second, _third) = old_cluster(engine="mysql", version=version)
+    one.info["native_accounts"] = ["repl@%"]
+    if option:
+        one.info["option_files"]["options"]["mysql_native_password"] = option
+    said = upgrade_premises.version_refusals(one, to)
+    there = [words for words in said if "logins by mysql_native_password (repl@%)" in words]
+    assert bool(there) is refused_there
+
+
+@pytest.mark.parametrize(
     "check,words",
     [
         ({"wrong": [], "prepared": 0}, ""),
