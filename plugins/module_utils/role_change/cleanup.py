@@ -11,6 +11,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     dropin_place,
@@ -96,8 +97,9 @@ def new_source_steps(plan: SwitchoverPlan, server: Server, names: Names) -> list
 
 
 def take_fence_away(module: AnsibleModule, plan: SwitchoverPlan) -> bool:
-    """Remove the fence if the server starts read-only without it, or is the source. Return whether
-    there was one to remove.
+    """Remove the fence if the server starts read-only without it, or is the source; otherwise leave
+    the line that makes it start read-only, and nothing that keeps its channel from starting.
+    Return whether anything went.
 
     Raises:
         OSError: it cannot be removed.
@@ -107,6 +109,8 @@ def take_fence_away(module: AnsibleModule, plan: SwitchoverPlan) -> bool:
         return False
     if module.check_mode:
         return True
+    path = dropin_place.place(ours.path, ours.kind)
+    before = read_text(path)
     read_only_dropin.take_away(ours.path, ours.kind)
     if plan.part == TARGET or not ours.reader:
         return True
@@ -114,5 +118,5 @@ def take_fence_away(module: AnsibleModule, plan: SwitchoverPlan) -> bool:
     options = option_files.effective(option_files.print_defaults_pairs(printed))
     if canonical_value(options.get("read_only", "0")) == "1":
         return True
-    read_only_dropin.put(ours.path, ours.kind, ours.group)
-    return False
+    read_only_dropin.put(ours.path, ours.kind, ours.group, read_only_dropin.OF_A_REPLICA, ())
+    return read_text(path) != before

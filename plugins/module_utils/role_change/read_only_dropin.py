@@ -22,6 +22,11 @@ WORDS = (
     "# Written by dbre.semisync while the source's role moves to another host: a restart must not"
     " let writers in here.\n# switchover.yml removes it."
 )
+# What is left if nothing else makes the former source start read-only.
+OF_A_REPLICA = (
+    "# Written by dbre.semisync when the source's role moved to another host: without this line the"
+    " server\n# would take writes after a restart. switchover.yml removes it when the role returns."
+)
 # Accounts with SUPER write although a server is read-only, and so do their events; and a channel
 # that is left of its time as a replica brings what it has received.
 CLOSED = (
