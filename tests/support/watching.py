@@ -8,7 +8,8 @@ from typing import Any
 
 from support.live_hosts import Host
 
-SIDES = {"mysql": "source", "mariadb": "master"}
+# Both generations of names, of which a server has one.
+STATUS = "^Rpl_semi_sync_(source|master)_(status|clients)$"
 UNITS = {"mysql": "mysql", "mariadb": "mariadb"}
 
 
@@ -17,18 +18,15 @@ def protection(host: Host) -> tuple[str, int] | None:
     that does not.
     """
     said = host.sql(
-        "SELECT @@GLOBAL.read_only; SHOW GLOBAL STATUS WHERE Variable_name IN"
-        f" ('Rpl_semi_sync_{SIDES[host.server]}_status',"
-        f" 'Rpl_semi_sync_{SIDES[host.server]}_clients')",
+        f"SELECT @@GLOBAL.read_only; SHOW GLOBAL STATUS WHERE Variable_name REGEXP '{STATUS}'",
         check=False,
     ).stdout.split()
     if said[:1] not in (["0"], ["OFF"]) or len(said) < 5:
         return None
-    values = dict(zip(said[1::2], said[2::2], strict=True))
-    return (
-        values[f"Rpl_semi_sync_{SIDES[host.server]}_status"],
-        int(values[f"Rpl_semi_sync_{SIDES[host.server]}_clients"]),
-    )
+    values = {
+        name.rpartition("_")[2]: value for name, value in zip(said[1::2], said[2::2], strict=True)
+    }
+    return values["status"], int(values["clients"])
 
 
 class Watcher:
@@ -80,6 +78,4 @@ def longest_wait(known: dict[str, Any]) -> float:
 
 def left_alone(host: Host) -> int:
     """How many commits a server has confirmed without an acknowledgement since it started."""
-    return int(
-        host.value(f"SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_{SIDES[host.server]}_no_tx'").split()[1]
-    )
+    return int(host.value("SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync%\\_no\\_tx'").split()[1])
