@@ -75,7 +75,7 @@ def ways(names: list[str], tarballs: list[str]) -> list[Wanted]:
     return found
 
 
-def once(wanted: Wanted, killed: bool, clients: int) -> dict[str, Any]:
+def once(wanted: Wanted, killed: bool, clients: int, pause: float) -> dict[str, Any]:
     """One run on a cluster of its own.
 
     Raises:
@@ -95,7 +95,7 @@ def once(wanted: Wanted, killed: bool, clients: int) -> dict[str, Any]:
             cluster = prepared(wanted, everybody, pathlib.Path(folder))
             router.route(everybody)
             cluster.writers = Writers(router, everybody, clients)
-            return watched(cluster, wanted, killed)
+            return watched(cluster, wanted, killed, pause)
 
 
 def prepared(wanted: Wanted, made: list[Host], folder: pathlib.Path) -> Cluster:
@@ -112,10 +112,10 @@ def prepared(wanted: Wanted, made: list[Host], folder: pathlib.Path) -> Cluster:
     return cluster
 
 
-def watched(cluster: Cluster, wanted: Wanted, killed: bool) -> dict[str, Any]:
+def watched(cluster: Cluster, wanted: Wanted, killed: bool, pause: float) -> dict[str, Any]:
     """The run, and what writers and a watcher saw of it."""
     before = cluster.hosts[0].value("SELECT @@version")
-    cluster.writers.start("127.0.0.1:3306")
+    cluster.writers.start("127.0.0.1:3306", pause=pause)
     watcher = Watcher(cluster.hosts).start()
     time.sleep(QUIET_SECONDS)
     started = time.monotonic()
@@ -185,6 +185,7 @@ def main() -> int:
     parser.add_argument("--tarballs", nargs="+", default=[])
     parser.add_argument("--count", type=int, default=3)
     parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--pause", type=float, default=1, help="seconds between a client's rows")
     parser.add_argument("--killed", action="store_true", help=f"each run is killed {KILLS} times")
     parser.add_argument("--minutes", type=float, default=600, help="begin no further run then")
     parser.add_argument("--document", type=pathlib.Path)
@@ -197,7 +198,7 @@ def main() -> int:
     for wanted in [way for way in ways(opts.way, opts.tarballs) for _turn in range(opts.count)]:
         if time.monotonic() > until:
             break
-        made.append(once(wanted, opts.killed, opts.clients))
+        made.append(once(wanted, opts.killed, opts.clients, opts.pause))
         print(json.dumps(made[-1]), flush=True)
         STATE.parent.mkdir(parents=True, exist_ok=True)
         STATE.write_text(json.dumps(runs + made), encoding="utf-8")

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from support.clients.keep_writing import PATIENCE, PAUSE
+from support.clients.keep_writing import PATIENCE, PAUSE, RETRY
 from support.live_hosts import Host, run
 
 RELEASES = {"mysql": "", "mariadb": "12"}
@@ -40,10 +40,16 @@ class Writers:
             " CREATE USER app@'%' IDENTIFIED BY 'app'; GRANT ALL ON app.* TO app@'%';"
         )
 
-    def start(self, address: str | None = None, retry: float | None = None) -> None:
+    def start(
+        self, address: str | None = None, retry: float | None = None, pause: float = PAUSE
+    ) -> None:
         """Let them write: to an address, or to whichever server takes it; each again in so many
         seconds where it was refused, by default at once.
+
+        Args:
+            pause: seconds between two rows of a client.
         """
+        timed = retry is not None or pause != PAUSE
         to = address or ",".join(f"{server.name}:3306" for server in self.servers)
         run("docker", "cp", CLIENTS, f"{self.host.name}:/root/keep_writing.py")
         run(
@@ -55,7 +61,7 @@ class Writers:
             "-c",
             "python3 /root/keep_writing.py"
             f" {to} {self.clients} /root/stop-writing /root/written.json"
-            f"{f' {PAUSE} {retry} {PATIENCE}' if retry else ''} >/root/writers.log 2>&1",
+            f"{f' {pause} {retry or RETRY} {PATIENCE}' if timed else ''} >/root/writers.log 2>&1",
         )
 
     def stop(self, seconds: float = 90) -> dict[str, Any]:
