@@ -40,6 +40,8 @@ FIRST_WITH_WAIT_POINT = (5, 7)
 FIRST_WITH_SECURE_TRANSPORT = (5, 7)
 FIRST_WITH_CLONE = (8, 0, 17)
 SWITCHOVERS = 5
+# Those that upgrade.yml was run to.
+NEXT_SERIES = {(5, 7): "8.0.45", (8, 0): "8.4"}
 BY_POSITION = (
     "STOP SLAVE; CHANGE MASTER TO MASTER_AUTO_POSITION = 0, MASTER_LOG_FILE = '{}',"
     " MASTER_LOG_POS = {}; START SLAVE"
@@ -264,6 +266,33 @@ def online(cluster):
     passes(cluster, "verify")
 
 
+def upgrade_plan(cluster):
+    """What keeps MySQL from its next series is refused before anything is touched, and no more once
+    it is gone.
+    """
+    to = NEXT_SERIES.get(cluster.series)
+    if to is None:
+        return NOTHING_OF_IT
+    hook = cluster.folder / "tasks.yml"
+    hook.write_text("- name: Nothing\n  ansible.builtin.debug:\n", encoding="utf-8")
+    given = ("-e", f"semisync_upgrade_to={to}", "-e", f"semisync_hook_upgrade={hook}", "--check")
+    cluster.source.sql(
+        "CREATE DATABASE IF NOT EXISTS shop; CREATE TABLE IF NOT EXISTS shop.prepared (id INT"
+        " PRIMARY KEY); XA START 'night'; INSERT INTO shop.prepared VALUES (1); XA END 'night';"
+        " XA PREPARE 'night'"
+    )
+    refuses(cluster, "upgrade", "XA transactions are prepared (1)", *given)
+    cluster.source.sql("XA ROLLBACK 'night'")
+    if to == "8.4":
+        native = "CREATE USER old@'%' IDENTIFIED WITH mysql_native_password BY 'old'"
+        cluster.source.sql(native)
+        refuses(cluster, "upgrade", "logins by mysql_native_password (old@%)", *given)
+        cluster.source.sql("ALTER USER old@'%' ACCOUNT LOCK")
+    said = words(passes(cluster, "upgrade", *given))
+    assert f"upgrade from {cluster.version} to {to}" in said, said
+    return None
+
+
 def seed(cluster):
     """A bare host in a replica's place, for a source whose binary logs no longer have everything;
     without GTIDs that is refused.
@@ -412,6 +441,7 @@ STEPS = {
     rotate: site,
     gtid: site,
     candidate: site,
+    upgrade_plan: site,
     switchovers: site,
     remove: site,
     online: remove,

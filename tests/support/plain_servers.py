@@ -93,7 +93,9 @@ def of_tarball(version: tuple[int, ...], generation: str) -> dict[str, Any] | No
     """
     if version < FIRST_WITH_NEW_NAMES:
         return OLD if generation == "old" else None
-    newer = {**SERVERS["mysql"], "release": None, "file": OLD["file"]}
+    # 8.0.45 and 8.4.3 notice at the second write, 9.7 at the first.
+    late = version < (9,)
+    newer = {**SERVERS["mysql"], "release": None, "file": OLD["file"], "notices_late": late}
     if generation == "new":
         return newer
     names = ("source", "replica", "wait_no", "wait_count", "plugins")

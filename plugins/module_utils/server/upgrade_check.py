@@ -7,10 +7,11 @@ and prepared XA transactions (MySQL 8.4 manual, "Preparing Your Installation for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import sql
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 if TYPE_CHECKING:
@@ -24,39 +25,52 @@ TABLES = (
 )
 # Tables in one statement.
 MANY = 100
-# Seconds for which a table may be locked by others.
+# Seconds for which others may lock a table, and the error after that (ER_LOCK_WAIT_TIMEOUT).
 PATIENCE = 5
+LOCKED = 1205
 # Kinds of messages of CHECK TABLE that say nothing against a table (MySQL manual, "CHECK TABLE").
 HARMLESS = ("note", "info", "warning")
 FINE = ("OK", "Table is already up to date")
 
 
 def ask(server: Server) -> UpgradeCheck:
-    """The check of every table, which reads no rows, and the prepared XA transactions.
+    """The prepared XA transactions, and if there is none, as they lock tables, the check of every
+    table, which reads no rows.
 
     Raises:
         ServerError: the login may not ask.
     """
+    prepared = len(server.rows("XA RECOVER"))
+    if prepared:
+        return {"tables": 0, "wrong": [], "prepared": prepared}
     server.rows(f"SET SESSION lock_wait_timeout = {PATIENCE}")
     tables = [(text(row["schema"]), text(row["name"])) for row in server.rows(TABLES)]
     wrong = [
-        words for statement in statements(tables) for words in problems(server.rows(statement))
+        words
+        for start in range(0, len(tables), MANY)
+        for words in checked(server, tables[start : start + MANY])
     ]
-    return {
-        "tables": len(tables),
-        "wrong": wrong,
-        "prepared": len(server.rows("XA RECOVER")),
-    }
+    return {"tables": len(tables), "wrong": wrong, "prepared": 0}
 
 
-def statements(tables: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Statements that check the tables, each of a schema."""
-    for start in range(0, len(tables), MANY):
-        names = ", ".join(
-            f"{sql.quote(schema)}.{sql.quote(name)}"
-            for schema, name in tables[start : start + MANY]
-        )
-        yield f"CHECK TABLE {names} FOR UPGRADE"
+def checked(server: Server, tables: Sequence[tuple[str, str]]) -> list[str]:
+    """What the server says against some tables; one that others have locked fails them all, so they
+    are then asked for one by one.
+    """
+    try:
+        return problems(server.rows(statement(tables)))
+    except ServerError as error:
+        if error.number != LOCKED:
+            raise
+        if len(tables) == 1:
+            return [f"{'.'.join(tables[0])}: {error}"]
+        return [words for table in tables for words in checked(server, [table])]
+
+
+def statement(tables: Sequence[tuple[str, str]]) -> str:
+    """The statement that checks tables, each with its schema."""
+    names = ", ".join(f"{sql.quote(schema)}.{sql.quote(name)}" for schema, name in tables)
+    return f"CHECK TABLE {names} FOR UPGRADE"
 
 
 def problems(rows: Sequence[Mapping[str, object]]) -> list[str]:

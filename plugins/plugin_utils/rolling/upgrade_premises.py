@@ -95,14 +95,19 @@ def other_version(known: Mark, wish: Wish) -> list[str]:
 
 
 def untried_refusals(members: list[Member], left: list[str], wish: Wish) -> list[str]:
-    """Servers on which this playbook has not been run, unless that is accepted."""
-    source = source_of(members)
-    if source.facts["engine"] == "mariadb" or not left or restart_premises.UNTRIED in wish.accepted:
+    """Ways from one version to another on which this playbook has not been run, unless that is
+    accepted.
+    """
+    if restart_premises.UNTRIED in wish.accepted:
         return []
     return [
-        f"{source.host}: it runs {source.facts['engine']}, and upgrade.yml has been run on MariaDB"
-        " only; rehearse it on a copy of this cluster, then accept this with"
-        f" -e semisync_restart_accept={restart_premises.UNTRIED}"
+        f"{one.host}: it runs {one.facts['engine']} {one.facts['version']}, and upgrade.yml has not"
+        f" been run from there to {wish.to}; rehearse it on a copy of this cluster, then accept"
+        f" this with -e semisync_restart_accept={restart_premises.UNTRIED}"
+        for one in members
+        if one.host in left
+        and one.info is not None
+        and not upgrade_path.was_run(one.facts["engine"], one.facts["version"], wish.to)
     ]
 
 
@@ -157,7 +162,7 @@ def own_refusals(member: Member, check: OwnCheck) -> list[str]:
     more = f", and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
     tables = (
         f"{host}: CHECK TABLE ... FOR UPGRADE says {'; '.join(wrong[:SHOWN])}{more}; repair or drop"
-        " these tables first"
+        " these tables first, or run this again when nothing locks them"
     )
     transactions = (
         f"{host}: XA transactions are prepared ({prepared}), with which MySQL must not be upgraded;"

@@ -87,6 +87,7 @@ def fixture_upgrading(tmp_path):
     return members, {
         "upgrades": True,
         "members": members,
+        "__semisync_upgrade_check": {"wrong": [], "prepared": 0},
         "semisync_restart_accept": "unprotected,untried",
         "semisync_upgrade_to": "9.7",
         "semisync_hook_upgrade": str(tasks),

@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server import upgrade_check
+from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+    connection,
+    upgrade_check,
+)
 
 
 def row(table, kind, words):
@@ -34,8 +37,44 @@ def test_only_what_is_said_against_a_table_counts(rows, found):
     assert upgrade_check.problems(rows) == found
 
 
-def test_every_table_is_in_one_of_the_statements_whatever_its_name():
-    tables = [("a`b", str(number)) for number in range(upgrade_check.MANY + 1)]
-    first, second = upgrade_check.statements(tables)
-    assert first.startswith("CHECK TABLE `a``b`.`0`, ") and first.endswith(" FOR UPGRADE")
-    assert second == f"CHECK TABLE `a``b`.`{upgrade_check.MANY}` FOR UPGRADE"
+class Cursor:
+    """A server with some tables, of which some are locked, and prepared transactions."""
+
+    def __init__(self, tables, locked=(), prepared=0):
+        self.tables, self.locked, self.prepared = tables, locked, prepared
+        self.said = []
+
+    def execute(self, statement, _arguments=None):
+        self.said.append(statement)
+        if any(f"`{name}`" in statement for name in self.locked):
+            raise ValueError(1205, "Lock wait timeout exceeded")
+
+    def fetchall(self):
+        last = self.said[-1]
+        if last == "XA RECOVER":
+            return [{"data": "x"}] * self.prepared
+        if last == upgrade_check.TABLES:
+            return [{"schema": "s", "name": name} for name in self.tables]
+        return []
+
+
+def test_every_table_is_checked_and_one_that_is_locked_is_named():
+    names = [f"t{number}" for number in range(upgrade_check.MANY + 1)]
+    cursor = Cursor(names, locked=["t7"])
+    found = upgrade_check.ask(connection.Server(cursor))
+    (wrong,) = found["wrong"]
+    assert wrong.startswith("s.t7: ") and "Lock wait timeout" in wrong
+    assert found["tables"] == len(names) and found["prepared"] == 0
+    checks = " ".join(one for one in cursor.said if one.startswith("CHECK TABLE"))
+    assert all(f"`s`.`{name}`" in checks for name in names)
+
+
+def test_prepared_transactions_lock_tables_so_only_they_are_counted():
+    cursor = Cursor(["t"], prepared=2)
+    assert upgrade_check.ask(connection.Server(cursor))["prepared"] == 2
+    assert cursor.said == ["XA RECOVER"]
+
+
+def test_names_are_quoted_whatever_they_are():
+    said = upgrade_check.statement([("a`b", "c"), ("d", "e f")])
+    assert said == "CHECK TABLE `a``b`.`c`, `d`.`e f` FOR UPGRADE"

@@ -181,12 +181,27 @@ def test_plugins_of_the_old_names_are_refused_before_mysql_9_7_only():
     assert upgrade_premises.version_refusals(members[0], "8.4.7") == []
 
 
-def test_what_was_not_run_is_accepted_by_name_only():
-    members = old_cluster(engine="mysql", version="8.4.6")
-    wish = WISH._replace(to="8.4.7")
+@pytest.mark.parametrize(
+    "engine,version,to,run",
+    [
+        ("mysql", "5.7.33", "8.0.45", True),
+        ("mysql", "8.0.45", "8.4", True),
+        ("mysql", "8.0.44", "8.0.45", True),
+        ("mysql", "8.4.3", "9.7", False),
+        ("percona", "8.0.45", "8.4", False),
+        ("mariadb", "10.6.20", "11.8", True),
+    ],
+)
+def test_a_way_that_was_not_run_is_accepted_by_name_only(engine, version, to, run):
+    family = "mariadb" if engine == "mariadb" else "mysql"
+    members = old_cluster(engine=family, version=version)
+    for one in members:
+        one.info["engine"] = engine
+    wish = WISH._replace(to=to)
     checks = {one.host: {"wrong": [], "prepared": 0} for one in members}
-    (said,) = refused(members, wish=wish, checks=checks)
-    assert "has been run on MariaDB only" in said
+    said = refused(members, wish=wish, checks=checks)
+    assert len(said) == (0 if run else 3)
+    assert all("upgrade.yml has not been run from there" in words for words in said)
     assert refused(members, wish=wish._replace(accepted=["untried"]), checks=checks) == []
 
 
