@@ -75,9 +75,9 @@ def statement(tables: Sequence[tuple[str, str]]) -> str:
 
 def problems(rows: Sequence[Mapping[str, object]]) -> list[str]:
     """What the rows of CHECK TABLE say against tables, a text for each message."""
-    found: dict[str, None] = {}
+    messages: dict[str, None] = {}
     for row in rows:
         kind, words = text(row["Msg_type"]).lower(), text(row["Msg_text"])
         if kind not in HARMLESS and words not in FINE:
-            found[f"{text(row['Table'])}: {words}"] = None
-    return list(found)
+            messages[f"{text(row['Table'])}: {words}"] = None
+    return list(messages)
