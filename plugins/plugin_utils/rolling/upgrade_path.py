@@ -29,7 +29,7 @@ def was_run(engine: str, version: str, to: str) -> bool:
         return True
     of_engine = [way for way in WAYS_RUN if way[0] == engine]
     known = {series for way in of_engine for series in way[1:]}
-    return (engine, now, then) in WAYS_RUN or now == then in known
+    return (engine, now, then) in WAYS_RUN or (now == then and now in known)
 
 
 def numbers(text: str) -> Version:
