@@ -45,11 +45,26 @@ def wanted(member: Member, settings: Settings, source: Member) -> str:
     has the right ones.
     """
     asked, info = settings["plugin_names"], member.facts
-    if asked == AUTO and not has_plugins(member) and has_plugins(source):
-        asked = WORDS[source.facts["names"]["generation"]]
+    if asked == AUTO:
+        asked = names_from_source(member, source)
     if asked == AUTO or info["names"]["builtin"]:
         return ""
     return asked if WORDS[info["names"]["generation"]] != asked else ""
+
+
+def names_from_source(member: Member, source: Member) -> str:
+    """The names of the source's plugins if this server is given the same; auto if it keeps its own,
+    or its version has no others.
+    """
+    if has_plugins(member) or not has_plugins(source):
+        return AUTO
+    theirs = WORDS[source.facts["names"]["generation"]]
+    return theirs if has_kind(member, theirs) else AUTO
+
+
+def has_kind(member: Member, asked: str) -> bool:
+    """Whether this server's version has plugins with these names."""
+    return WORDS[names_of(member.facts).called(asked).generation] == asked
 
 
 def kept(member: Member, settings: Settings) -> str:
@@ -97,9 +112,11 @@ def names_problems(members: list[Member], settings: Settings) -> list[str]:
         for names in sorted(asked):
             # A replica before 8.0.26 cannot follow a source with the new names with semi-sync.
             reasons += version_problems(member, names)
-        own = wanted(member, member.settings or settings, source_of(members))
+        its_settings, source = member.settings or settings, source_of(members)
+        own = wanted(member, its_settings, source)
         if own:
-            reasons += use_problems(member, own) + lines_problems(member, own)
+            given_by = source.host if its_settings["plugin_names"] == AUTO else ""
+            reasons += use_problems(member, own) + lines_problems(member, own, given_by)
     return reasons
 
 
@@ -111,8 +128,7 @@ def version_problems(member: Member, asked: str) -> list[str]:
             f"{member.host}: semisync_plugin_names is {asked}, but semi-sync is built into"
             f" {info['version_full']} and has one kind of names; leave it at auto"
         ]
-    names = names_of(info).called(asked)
-    if WORDS[names.generation] == asked:
+    if has_kind(member, asked):
         return []
     since = "8.0.26 and later have" if asked == "new" else "Versions before 9.5 have"
     return [
@@ -132,13 +148,22 @@ def use_problems(member: Member, asked: str) -> list[str]:
     ]
 
 
-def lines_problems(member: Member, asked: str) -> list[str]:
+def lines_problems(member: Member, asked: str, source: str = "") -> list[str]:
     """What would load or set the plugins of the present names at the next start, beside ours: then
     both kinds would be loaded, and the second one fails.
+
+    Args:
+        source: the host whose names this server is given because none are asked for; or empty.
     """
     info, reasons = member.facts, []
-    now = GENERATIONS["old" if asked == "new" else "new"]
+    others = "old" if asked == "new" else "new"
+    now = GENERATIONS[others]
     remove = f"which belongs to the plugins that semisync_plugin_names={asked} removes"
+    if source:
+        remove = (
+            f"which belongs to the plugins with the {others} names; its source {source} has the"
+            f" {asked} ones"
+        )
     given = info["option_files"].get("command_line") or {}
     for lines, where, way in (
         (info["option_files"]["elsewhere"], "an option file that is not the collection's sets", ""),

@@ -184,6 +184,38 @@ def test_a_source_with_other_names_is_reported_until_it_is_a_replica():
     assert rules_source.names_findings(source, OLD) == []
 
 
+def beside_old_names(version, elsewhere):
+    """A source with the old names, and a bare replica of a version with an option file of its own;
+    why a run that asks for no names is refused.
+    """
+    members = [one.but(settings=AUTO) for one in cluster(OLD, replicas=1)]
+    members[1].info = samples.bare("mysql", 1, version)[1].info
+    members[1].info["option_files"]["elsewhere"] = elsewhere
+    assert problems.may_rename(members, AUTO)
+    return naming.names_problems(members, AUTO)
+
+
+def test_a_new_replica_that_has_no_plugins_with_its_source_s_names_keeps_its_own_lines():
+    assert beside_old_names("9.7.4", {"rpl_semi_sync_replica_enabled": "1"}) == []
+    members = [one.but(settings=AUTO) for one in cluster(NEW, replicas=1)]
+    members[1].info = samples.bare("mysql", 1, "8.0.25")[1].info
+    members[1].info["option_files"]["elsewhere"] = {"rpl_semi_sync_slave_enabled": "1"}
+    assert naming.names_problems(members, AUTO) == []
+    assert naming.renamed(members[1], AUTO, members[0]) is members[1]
+
+
+@pytest.mark.parametrize(
+    "line", [{"rpl_semi_sync_replica_enabled": "1"}, {"plugin_load_add": "semisync_replica.so"}]
+)
+def test_a_line_that_is_in_the_way_of_the_source_s_names_is_explained_by_the_source(line):
+    (found,) = beside_old_names("8.4.3", line)
+    ((name, value),) = line.items()
+    assert found == (
+        f"db2: an option file that is not the collection's sets {name} = {value}, which belongs to"
+        " the plugins with the new names; its source db1 has the old ones. Remove that"
+    )
+
+
 TOOLS = {
     "dump": "/usr/bin/mysqldump",
     "client": "/usr/bin/mysql",
