@@ -20,12 +20,13 @@ options:
   step:
     description:
       - V(plan) judges the premises, and plans or refuses.
+      - V(check) refuses what servers say against their own tables before an upgrade.
       - V(mend) decides whether the switchover of an interrupted run has anything left to do.
       - V(note) keeps what the run does next.
       - V(done) checks that every server was restarted or upgraded, keeps the record, and ends the
         run.
     type: str
-    choices: [plan, mend, note, done]
+    choices: [plan, check, mend, note, done]
     required: true
   working:
     description: With O(step=note), the host whose server is restarted next.
@@ -111,6 +112,10 @@ judges:
   description: Whether the premises of a switchover are judged before the first restart.
   returned: O(step=plan)
   type: bool
+checks:
+  description: Whether this host's server is asked about its tables before the first turn.
+  returned: O(step=plan)
+  type: bool
 turn:
   description: This host's turn among the replicas, from 0; -1 if it has none.
   returned: O(step=plan)
@@ -141,6 +146,10 @@ timeout:
   type: int
 catch_up:
   description: Seconds that it may take to catch up.
+  returned: O(step=plan)
+  type: int
+max_lag:
+  description: Seconds that the target may lag when the role moves.
   returned: O(step=plan)
   type: int
 from:

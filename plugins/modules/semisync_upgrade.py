@@ -14,21 +14,31 @@ description:
 options:
   state:
     description:
+      - V(looked) asks a server of MySQL for XA transactions that stay prepared. MariaDB has nothing
+        to be asked.
       - V(checked) asks a server of MySQL for tables that a newer version could not use, with
-        C(CHECK TABLE ... FOR UPGRADE), and for prepared XA transactions. MariaDB has nothing to be
+        C(CHECK TABLE ... FOR UPGRADE). This locks each table that was not checked before, for a
+        moment or for a second, and notes that in the server's dictionary. Of MariaDB nothing is
         asked, because C(mariadb-upgrade) repairs such tables.
-      - V(prepared) sets C(innodb_fast_shutdown) of a server that is stopped next.
+      - V(prepared) sets C(innodb_fast_shutdown) of a server that is stopped next. On MySQL it waits
+        for a moment without a prepared XA transaction.
       - V(upgraded) runs C(mariadb-upgrade) on MariaDB, outside the binary log. MySQL from 8.0.16 on
         has upgraded its system tables when it started. Before that it fails if the server has
         another version than O(version), or takes writes although O(closed) says that it must not.
     type: str
-    choices: [checked, prepared, upgraded]
+    choices: [looked, checked, prepared, upgraded]
     required: true
   fast_shutdown:
     description: With O(state=prepared), the value. V(0) is a slow shutdown.
     type: int
     choices: [0, 1]
     default: 0
+  timeout:
+    description:
+      - With O(state=checked), seconds for all tables together; with O(state=prepared), for XA
+        transactions to end.
+    type: int
+    default: 60
   version:
     description:
       - The version that the server must have, or its series. Required with O(state=upgraded).
@@ -60,14 +70,22 @@ tables:
   description: How many tables were checked.
   returned: O(state=checked)
   type: int
+of:
+  description: How many there are.
+  returned: O(state=checked)
+  type: int
 wrong:
   description: What the server says against tables; each names one.
   returned: O(state=checked)
   type: list
   elements: str
-prepared:
-  description: How many XA transactions are prepared.
+unchecked:
+  description: Why not all were checked; empty if all were.
   returned: O(state=checked)
+  type: str
+prepared:
+  description: How many XA transactions are prepared, and stay so.
+  returned: O(state=looked)
   type: int
 output:
   description: What C(mariadb-upgrade) said.
@@ -76,6 +94,7 @@ output:
 """
 
 import time
+from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process
@@ -89,6 +108,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
 
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import TableCheck
+
 PROGRAMS = ("mariadb-upgrade", "mysql_upgrade")
 # A service that starts the server may run the program as well, which lets only one run.
 TRIES = 30
@@ -96,13 +118,33 @@ PAUSE = 4
 DONE_BEFORE = "already upgraded"
 
 
-def prepare(module: AnsibleModule, server: Server) -> dict[str, object]:
-    """Choose how the server stops."""
+def prepare(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+    """Choose how the server stops.
+
+    Raises:
+        ValueError: XA transactions stay prepared.
+    """
+    seconds = module.params["timeout"]
+    left = 0 if names.mariadb else upgrade_check.wait_for_none(server, seconds)
+    if left:
+        raise ValueError(
+            f"XA transactions were prepared for {seconds} s ({left} now), with which MySQL must not"
+            " be upgraded; end each that XA RECOVER lists on the source, with XA COMMIT or XA"
+            " ROLLBACK there, and the replicas get it"
+        )
     wanted = str(module.params["fast_shutdown"])
     changed = server.variables()["innodb_fast_shutdown"] != wanted
     if changed and not module.check_mode:
         server.rows(f"SET GLOBAL innodb_fast_shutdown = {wanted}")
     return {"changed": changed}
+
+
+def check_tables(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+    """Ask the server for tables that a newer version could not use."""
+    asked: TableCheck = {"tables": 0, "of": 0, "wrong": [], "unchecked": ""}
+    if not names.mariadb and not module.check_mode:
+        asked = upgrade_check.tables(server, module.params["timeout"])
+    return {"changed": False, **asked}
 
 
 def upgrade_tables(module: AnsibleModule, server: Server) -> dict[str, object]:
@@ -153,11 +195,13 @@ def wrong_after(version: str, read_only: str, wanted: str, closed: bool) -> str:
 
 
 def set_upgrade(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    if module.params["state"] == "checked":
-        nothing = {"tables": 0, "wrong": [], "prepared": 0}
-        return {"changed": False, **(nothing if names.mariadb else upgrade_check.ask(server))}
-    if module.params["state"] == "prepared":
-        return prepare(module, server)
+    state = module.params["state"]
+    if state == "looked":
+        return {"changed": False, "prepared": 0 if names.mariadb else upgrade_check.stuck(server)}
+    if state == "checked":
+        return check_tables(module, server, names)
+    if state == "prepared":
+        return prepare(module, server, names)
     version = ".".join(map(str, names.version))
     read_only = server.variables()["read_only"] or ""
     wrong = wrong_after(version, read_only, module.params["version"], module.params["closed"])
@@ -169,7 +213,12 @@ def set_upgrade(module: AnsibleModule, server: Server, names: Names) -> dict[str
 def main() -> None:
     module = AnsibleModule(
         argument_spec=login.argument_spec(
-            state={"type": "str", "choices": ["checked", "prepared", "upgraded"], "required": True},
+            state={
+                "type": "str",
+                "choices": ["looked", "checked", "prepared", "upgraded"],
+                "required": True,
+            },
+            timeout={"type": "int", "default": 60},
             fast_shutdown={"type": "int", "choices": [0, 1], "default": 0},
             version={"type": "str"},
             closed={"type": "bool", "default": False},

@@ -199,18 +199,19 @@ class Tls(TypedDict):
     on: bool
 
 
-class UpgradeCheck(TypedDict):
-    """What a server itself finds before an upgrade.
+class TableCheck(TypedDict):
+    """What a server itself says against its tables before an upgrade.
 
     Attributes:
-        tables: how many were checked.
-        wrong: what it says against tables; each text names one.
-        prepared: how many XA transactions are prepared.
+        tables: how many were checked, of how many.
+        wrong: what it says against them; each text names one.
+        unchecked: why the others were not; empty if all were.
     """
 
     tables: int
+    of: int
     wrong: list[str]
-    prepared: int
+    unchecked: str
 
 
 class LoginPlace(TypedDict):
@@ -444,6 +445,7 @@ class WaitFor(TypedDict):
     no_clients: NotRequired[bool]
     source_status: NotRequired[bool]
     replica_status: NotRequired[bool]
+    max_lag: NotRequired[int | None]
     tls_only: NotRequired[str | None]
 
 

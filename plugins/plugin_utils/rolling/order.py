@@ -111,6 +111,11 @@ def lines(
         ]
     if order.back:
         steps.append(f"the source's role returns to {order.back}")
+    if to and order.replicas and source_of(members).facts["engine"] != "mariadb":
+        said.append(
+            f"  Before the first, the replicas are asked for tables that {to} could not use"
+            " (CHECK TABLE ... FOR UPGRADE)"
+        )
     said += [f"  {number}. {words}" for number, words in enumerate(steps, 1)]
     said.append("  After each, the run waits until it has caught up and acknowledges again")
     return said

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 UNPROTECTED = "unprotected"
 # That in which upgrade.yml has not been run on such servers.
 UNTRIED = "untried"
-CASES = (UNPROTECTED, UNTRIED)
+# That in which not every table was checked before an upgrade.
+UNCHECKED = "unchecked"
+CASES = (UNPROTECTED, UNTRIED, UNCHECKED)
 
 
 def reading_refusals(members: list[Member], known: Mark | None) -> list[str]:

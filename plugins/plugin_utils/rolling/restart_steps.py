@@ -50,6 +50,7 @@ RESTART_RECORD, UPGRADE_RECORD = "restart.json", "upgrade.json"
 NOT_MEANT: dict[str, object] = {
     "mode": NOTHING,
     "judges": False,
+    "checks": False,
     "last": False,
     "returns": False,
     "turn": -1,
@@ -59,7 +60,8 @@ NOT_MEANT: dict[str, object] = {
 PLAN = "__semisync_restart"
 # That with what became of an earlier run's switchover.
 DECIDED = "__semisync_restart_mend"
-# What each server itself finds before an upgrade.
+# What servers themselves find before an upgrade: the source, and then each that is upgraded next.
+UPGRADE_LOOK: Registered[upgrade_premises.OwnLook] = Registered("__semisync_upgrade_look")
 UPGRADE_CHECK: Registered[upgrade_premises.OwnCheck] = Registered("__semisync_upgrade_check")
 UNFINISHED = "The run is not complete: correct this and run it again; it does what is left"
 
@@ -156,7 +158,11 @@ def plan(run: RunContext) -> dict[str, object]:
     run.refuse(
         (
             upgrade_premises.upgrade_refusals(
-                run.members, begun, wish, lossless, run.results_of(UPGRADE_CHECK)
+                run.members,
+                begun,
+                wish,
+                lossless,
+                run.result_of(UPGRADE_LOOK, ordered.source),
             )
             if wish.to
             else []
@@ -221,6 +227,12 @@ def planned(
         "judges": mode == ROLL
         and bool(ordered.target or ordered.back)
         and is_as_begun(run.members, known),
+        "checks": mode == ROLL
+        and bool(known["to"])
+        and run.host in turns
+        and restarts(run, known)
+        and run.mine.info is not None
+        and not run.check_mode,
         "turn": turns.index(run.host) if run.host in turns else -1,
         "turns": len(turns),
         "clients": acknowledging(run, known),
@@ -229,6 +241,7 @@ def planned(
         "restarts": restarts(run, known),
         "timeout": run.own["restart_timeout"],
         "catch_up": run.own["catch_up_timeout"],
+        "max_lag": run.own["switchover_max_lag"],
         "from": mine["version"] if mine else "",
         "closed": is_closed(mine["read_only"], run.mine.info) if mine else True,
         "shutdown": upgrade_path.shutdown_of(engine, known["to"]) if known["to"] else 1,
@@ -277,6 +290,24 @@ def restarts(
     already is only waited for.
     """
     return run.host in known["hosts"] and mark.is_left(known, run.host, run.mine.info)
+
+
+def judge_tables(run: RunContext) -> dict[str, object]:
+    """Refuse what servers say against their own tables.
+
+    Raises:
+        RefusedError: there is something.
+    """
+    run.take_members()
+    own = run.own
+    wrong = upgrade_premises.table_refusals(
+        run.results_of(UPGRADE_CHECK), own["upgrade_to"], own["restart_accept"]
+    )
+    if wrong:
+        raise cluster.RefusedError(
+            f"Nothing was stopped for this. Cluster {run.name!r}: {'; '.join(wrong)}"
+        )
+    return {"changed": False}
 
 
 def mend(run: RunContext) -> dict[str, object]:
@@ -401,6 +432,7 @@ def record_of(
 
 STEPS: dict[str, Callable[[RunContext], dict[str, object]]] = {
     "plan": plan,
+    "check": judge_tables,
     "mend": mend,
     "note": note,
     "done": done,

@@ -15,18 +15,20 @@ LTS: tuple[Version, ...] = ((5, 6), (5, 7), (8, 0), (8, 4), (9, 7))
 # From these on a server needs no slow shutdown, or brings its system tables up to date by itself.
 FAST_SHUTDOWN = {"mariadb": (10, 5)}
 UPGRADES_ITSELF = (8, 0, 16)
-# Ways from one series to another on which upgrade.yml was run under writers, besides MariaDB's
-# (docs/evidence/upgrades.md).
+# Ways from one series to another on which upgrade.yml was run under writers: 5.7.33 to 8.0.45 to
+# 8.4.3, and MariaDB 10.5.23 to 10.11.18, 10.11.19 to 11.8.9 (docs/evidence/upgrades.md). That other
+# versions of a series do the same, and MariaDB's other series between these, is assumed.
 WAYS_RUN = {("mysql", (5, 7), (8, 0)), ("mysql", (8, 0), (8, 4))}
+MARIADB_RUN = ((10, 5), (11, 8))
 
 
 def was_run(engine: str, version: str, to: str) -> bool:
     """Whether upgrade.yml was run on such a server from its series to that of another version; or
-    within a series that it was run to or from.
+    within a series that it was run to or from; MariaDB's also between such series.
     """
     now, then = numbers(version)[:2], numbers(to)[:2]
     if engine == "mariadb":
-        return True
+        return MARIADB_RUN[0] <= now and then <= MARIADB_RUN[1]
     of_engine = [way for way in WAYS_RUN if way[0] == engine]
     known = {series for way in of_engine for series in way[1:]}
     return (engine, now, then) in WAYS_RUN or (now == then and now in known)

@@ -31,14 +31,23 @@ if TYPE_CHECKING:
 SHOWN = 5
 
 
-class OwnCheck(TypedDict, total=False):
-    """What semisync_upgrade returned of a server's own check; only `msg` if that failed, and
-    nothing if there is no result.
+class OwnLook(TypedDict, total=False):
+    """What semisync_upgrade with state looked returned; only `msg` if that failed, and nothing if
+    there is no result.
     """
 
     msg: str
-    wrong: list[str]
     prepared: int
+
+
+class OwnCheck(TypedDict, total=False):
+    """The same with state checked."""
+
+    msg: str
+    tables: int
+    of: int
+    wrong: list[str]
+    unchecked: str
 
 
 def missing_variables(settings: Settings) -> list[str]:
@@ -62,13 +71,13 @@ def upgrade_refusals(
     known: Mark,
     wish: Wish,
     lossless: bool,
-    checks: Mapping[str, OwnCheck],
+    look: OwnLook,
 ) -> list[str]:
     """What is wrong with an upgrade.
 
     Args:
         lossless: whether the cluster promises to be.
-        checks: host -> its server's own check.
+        look: what the source's server itself finds.
     """
     other = other_version(known, wish)
     if other:
@@ -77,7 +86,7 @@ def upgrade_refusals(
     every = [one for one in members if one.host in left and one.info is not None]
     return [
         *[words for one in every for words in version_refusals(one, wish.to)],
-        *[words for one in every for words in own_refusals(one, checks.get(one.host, {}))],
+        *(transaction_refusals(source_of(members), look) if every else []),
         *waiting_refusals(members, left, lossless),
         *untried_refusals(members, left, wish),
     ]
@@ -148,27 +157,53 @@ def start_problem(host: str, to: str, options: list[str], plugins: list[str]) ->
     ]
 
 
-def own_refusals(member: Member, check: OwnCheck) -> list[str]:
-    """What a server's own check says against its upgrade, or that there is none."""
-    if member.facts["engine"] == "mariadb":
+def transaction_refusals(source: Member, look: OwnLook) -> list[str]:
+    """XA transactions of a source that stay prepared. On a replica they may not be ended: it
+    gets their end from the source.
+    """
+    host, prepared = source.host, look.get("prepared")
+    if source.facts["engine"] == "mariadb" or prepared == 0:
         return []
-    host = member.host
-    if "wrong" not in check:
+    if prepared is None:
         return [
-            f"{host}: its own check before an upgrade failed ({check.get('msg') or 'no answer'});"
-            " it needs SELECT on every table and, in 8.0 and later, XA_RECOVER_ADMIN"
+            f"{host}: it did not say which XA transactions are prepared"
+            f" ({look.get('msg') or 'no answer'}); in 8.0 and later this needs XA_RECOVER_ADMIN"
         ]
-    wrong, prepared = check.get("wrong", []), check.get("prepared", 0)
+    return [
+        f"{host}: XA transactions stay prepared ({prepared}), with which MySQL must not be"
+        " upgraded; end each that XA RECOVER lists there with XA COMMIT or XA ROLLBACK, on this"
+        " host only: its replicas get it"
+    ]
+
+
+def table_refusals(checks: Mapping[str, OwnCheck], to: str, accepted: list[str]) -> list[str]:
+    """What servers say against their tables, or that they were not all asked about.
+
+    Args:
+        checks: host -> its server's check, empty for a host that was not to be asked.
+        accepted: names of cases that are accepted.
+    """
+    asked = {host: check for host, check in checks.items() if check}
+    refusals = [words for host, check in asked.items() for words in wrong_tables(host, check, to)]
+    if restart_premises.UNCHECKED in accepted:
+        return refusals
+    return refusals + [
+        f"{host}: {check.get('tables', 0)} of {check.get('of', 'its')} tables were checked"
+        f" ({check.get('unchecked') or check['msg']}). Run this again when nothing holds it up, or"
+        " check them with mysqlcheck --check-upgrade --all-databases and accept this with"
+        f" -e semisync_restart_accept={restart_premises.UNCHECKED}"
+        for host, check in asked.items()
+        if check.get("unchecked") or "msg" in check
+    ]
+
+
+def wrong_tables(host: str, check: OwnCheck, to: str) -> list[str]:
+    wrong = check.get("wrong", [])
     more = f", and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-    tables = (
+    return [
         f"{host}: CHECK TABLE ... FOR UPGRADE says {'; '.join(wrong[:SHOWN])}{more}; repair or drop"
-        " these tables first, or run this again when nothing locks them"
-    )
-    transactions = (
-        f"{host}: XA transactions are prepared ({prepared}), with which MySQL must not be upgraded;"
-        " end each that XA RECOVER lists with XA COMMIT or XA ROLLBACK first"
-    )
-    return [tables] * bool(wrong) + [transactions] * bool(prepared)
+        f" these tables on the source before the upgrade to {to}"
+    ] * bool(wrong)
 
 
 def waiting_refusals(members: list[Member], left: list[str], lossless: bool) -> list[str]:

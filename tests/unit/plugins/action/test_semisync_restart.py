@@ -87,7 +87,7 @@ def fixture_upgrading(tmp_path):
     return members, {
         "upgrades": True,
         "members": members,
-        "__semisync_upgrade_check": {"wrong": [], "prepared": 0},
+        "__semisync_upgrade_look": {"prepared": 0},
         "semisync_restart_accept": "unprotected,untried",
         "semisync_upgrade_to": "9.7",
         "semisync_hook_upgrade": str(tasks),
@@ -116,6 +116,18 @@ def test_an_upgrade_goes_by_versions_and_keeps_a_mark_and_a_record_of_its_own(
     assert [one["version_before"] for one in record["servers"]] == ["8.4.6", "8.4.6"]
     given["semisync_upgrade_to"] = ""
     assert "semisync_upgrade_to is empty" in step("plan", **given)["msg"]
+
+
+def test_only_replicas_that_are_left_are_asked_about_their_tables(step, upgrading):
+    members, given = upgrading
+    # A source's clients would wait for the locks.
+    assert [step("plan", host, **given)["checks"] for host in ("db1", "db2")] == [False, True]
+    assert not step("plan", "db2", check_mode=True, **given)["checks"]
+    members[1].info["version"] = "9.7.0"
+    assert not step("plan", "db2", **given)["checks"]
+    assert not step("check", "db2", **given).get("failed")
+    said = step("check", "db2", __semisync_upgrade_check={"wrong": ["s.t: no"]}, **given)
+    assert said["failed"] and "s.t: no" in said["msg"]
 
 
 def test_tasks_of_the_user_that_did_not_end_are_included_again(step, upgrading):

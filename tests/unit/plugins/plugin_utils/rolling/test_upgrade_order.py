@@ -25,6 +25,7 @@ from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.rolling.t
     hand_over,
 )
 
+NONE_PREPARED = {"prepared": 0}
 WISH = mark.Wish("", False, [], True, {}, "11.8")
 
 
@@ -39,11 +40,11 @@ def upgrade(member, version="11.8.3"):
     member.info["version"] = version
 
 
-def refused(members, known=None, wish=WISH, lossless=False, checks=None):
+def refused(members, known=None, wish=WISH, lossless=False, look=NONE_PREPARED):
     known = known or begun(members, wish)
     ordered = order.ordered(members, known)
     return upgrade_premises.upgrade_refusals(
-        members, known, wish, lossless, checks or {}
+        members, known, wish, lossless, look
     ) + restart_premises.restart_refusals(members, known, ordered, wish)
 
 
@@ -190,6 +191,8 @@ def test_plugins_of_the_old_names_are_refused_before_mysql_9_7_only():
         ("mysql", "8.4.3", "9.7", False),
         ("percona", "8.0.45", "8.4", False),
         ("mariadb", "10.6.20", "11.8", True),
+        ("mariadb", "10.4.34", "10.11", False),
+        ("mariadb", "11.8.3", "12.3", False),
     ],
 )
 def test_a_way_that_was_not_run_is_accepted_by_name_only(engine, version, to, run):
@@ -198,11 +201,10 @@ def test_a_way_that_was_not_run_is_accepted_by_name_only(engine, version, to, ru
     for one in members:
         one.info["engine"] = engine
     wish = WISH._replace(to=to)
-    checks = {one.host: {"wrong": [], "prepared": 0} for one in members}
-    said = refused(members, wish=wish, checks=checks)
+    said = refused(members, wish=wish)
     assert len(said) == (0 if run else 3)
     assert all("upgrade.yml has not been run from there" in words for words in said)
-    assert refused(members, wish=wish._replace(accepted=["untried"]), checks=checks) == []
+    assert refused(members, wish=wish._replace(accepted=["untried"])) == []
 
 
 @pytest.mark.parametrize(
@@ -225,26 +227,52 @@ def test_accounts_that_the_version_locks_out_are_refused_before(version, to, opt
 
 
 @pytest.mark.parametrize(
-    "check,words",
+    "look,words",
     [
-        ({"wrong": [], "prepared": 0}, ""),
-        ({"wrong": ["s.t: Table rebuild required"]}, "FOR UPGRADE says s.t: Table rebuild req"),
-        ({"wrong": list("abcdefg")}, "says a; b; c; d; e, and 2 more; repair or drop"),
-        ({"wrong": [], "prepared": 2}, "XA transactions are prepared (2)"),
-        ({"msg": "no"}, "own check before an upgrade failed (no)"),
-        ({}, "own check before an upgrade failed (no answer)"),
+        ({"prepared": 0}, ""),
+        ({"prepared": 2}, "XA transactions stay prepared (2)"),
+        ({"msg": "no"}, "did not say which XA transactions are prepared (no)"),
+        ({}, "did not say which XA transactions are prepared (no answer)"),
     ],
 )
-def test_what_a_server_finds_itself_is_refused_unless_it_is_upgraded_already(check, words):
+def test_transactions_that_stay_prepared_are_refused_on_the_source_while_anything_is_left(
+    look, words
+):
     members = old_cluster(engine="mysql", version="8.0.44")
     wish = WISH._replace(to="8.0.45", accepted=["untried"])
-    checks = {one.host: {"wrong": [], "prepared": 0} for one in members}
-    said = refused(members, wish=wish, checks={**checks, "db2": check})
-    assert bool(said) is bool(words) and all(one.startswith("db2: ") for one in said)
-    assert words in "".join(said)
+    said = refused(members, wish=wish, look=look)
+    assert len(said) == bool(words) and words in "".join(said)
+    # XA ROLLBACK on a replica would be an errant transaction.
+    assert all(one.startswith("db1: ") for one in said)
     known = begun(members, wish)
-    upgrade(members[1], "8.0.45")
-    assert refused(members, known, wish, checks={**checks, "db2": check}) == []
+    for one in members:
+        upgrade(one, "8.0.45")
+    assert refused(members, known, wish, look=look) == []
+    assert refused(old_cluster(), look=look) == []
+
+
+@pytest.mark.parametrize(
+    "check,words,accepted",
+    [
+        ({}, "", False),
+        ({"skipped": True, "changed": False}, "", False),
+        ({"tables": 9, "of": 9, "wrong": [], "unchecked": ""}, "", False),
+        ({"wrong": ["s.t: Table rebuild required"]}, "FOR UPGRADE says s.t: Table rebuild", False),
+        ({"wrong": list("abcdefg")}, "says a; b; c; d; e, and 2 more; repair or drop", False),
+        (
+            {"tables": 2, "of": 9, "wrong": [], "unchecked": "s.t is in use"},
+            "db2: 2 of 9 tables were checked (s.t is in use)",
+            True,
+        ),
+        ({"msg": "gone"}, "0 of its tables were checked (gone)", True),
+    ],
+)
+def test_what_a_server_says_against_its_tables_is_refused(check, words, accepted):
+    said = upgrade_premises.table_refusals({"db1": {}, "db2": check}, "8.4", [])
+    assert len(said) == bool(words) and words in "".join(said)
+    assert all(one.startswith("db2: ") for one in said)
+    said = upgrade_premises.table_refusals({"db2": check}, "8.4", ["unchecked"])
+    assert bool(said) is (bool(words) and not accepted)
 
 
 def test_another_version_than_that_of_the_run_that_began_is_refused():
