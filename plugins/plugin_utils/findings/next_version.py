@@ -72,13 +72,25 @@ def refused_accounts(info: Info) -> list[tuple[Version, str]]:
     """Accounts that log in by a plugin that a newer version lacks; one such as the replicas' among
     them keeps replication from running there.
     """
-    accounts, options = info.get("native_accounts") or [], info["option_files"]["options"]
-    told = canonical_value(str(options.get(NATIVE) or "")) == "1"
-    first = NATIVE_GONE if told else NATIVE_BY_OPTION
+    accounts = info.get("native_accounts") or []
+    first = NATIVE_GONE if loads_native(info) else NATIVE_BY_OPTION
     if not accounts or parse_version(info["version"]) >= first:
         return []
     more = f" and {len(accounts) - NAMED} more" if len(accounts) > NAMED else ""
     return [(first, f"logins by {NATIVE} ({', '.join(accounts[:NAMED])}{more})")]
+
+
+def loads_native(info: Info) -> bool:
+    """Whether a server is told to load mysql_native_password: by an option without a value, or with
+    any but OFF, such as FORCE (MySQL manual, "Installing and Uninstalling Plugins").
+    """
+    given = {
+        **info["option_files"]["options"],
+        **option_lines.command_line(info),
+        **info["persisted"],
+    }
+    values = [given[name] for name in (NATIVE, f"loose_{NATIVE}") if name in given]
+    return any(canonical_value(str(value or "ON")) != "0" for value in values)
 
 
 def next_version_findings(member: Member) -> list[Finding]:

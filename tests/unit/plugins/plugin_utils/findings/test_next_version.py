@@ -83,6 +83,20 @@ def test_accounts_whose_plugin_a_newer_version_lacks(version, accounts, options,
     assert evidence(member).startswith(said) and bool(said) is bool(evidence(member))
 
 
+@pytest.mark.parametrize("value", ["", None, "FORCE", "FORCE_PLUS_PERMANENT", "1", "OFF", "0"])
+@pytest.mark.parametrize("name", ["mysql_native_password", "loose_mysql_native_password"])
+@pytest.mark.parametrize("place", ["options", "command_line"])
+def test_each_way_to_load_the_plugin_counts(place, name, value):
+    on = value not in ("OFF", "0")
+    for version, first in (("8.0.45", (9, 0) if on else (8, 4)), ("8.4.3", (9, 0) if on else None)):
+        member = server("mysql", version)
+        member.info["native_accounts"] = ["repl@%"]
+        member.info["option_files"].setdefault(place, {})[name] = value
+        assert [one for one, _words in next_version.refused_accounts(member.info)] == (
+            [first] if first else []
+        )
+
+
 @pytest.mark.parametrize(
     "version,said",
     [
