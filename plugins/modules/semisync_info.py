@@ -56,6 +56,10 @@ options:
         description: Semi-sync's status on this replica is ON.
         type: bool
         default: false
+      max_lag:
+        description: This replica lags by at most this many seconds, as the server counts them.
+        version_added: "1.0.0"
+        type: int
       tls_only:
         description: No visible session reads the binary log as this account without TLS.
         version_added: "1.0.0"

@@ -34,6 +34,7 @@ WAIT_FOR = {
     "no_clients": {"type": "bool", "default": False},
     "source_status": {"type": "bool", "default": False},
     "replica_status": {"type": "bool", "default": False},
+    "max_lag": {"type": "int"},
     "tls_only": {"type": "str"},
 }
 
@@ -74,7 +75,7 @@ def unmet(wanted: WaitFor, info: ServerState) -> list[str]:
 
     Args:
         wanted: {'channel': bool, 'clients': int, 'no_clients': bool, 'source_status': bool,
-            'replica_status': bool, 'tls_only': str}.
+            'replica_status': bool, 'max_lag': int, 'tls_only': str}.
         info: result of read().
     """
     lacking = []
@@ -92,6 +93,11 @@ def unmet(wanted: WaitFor, info: ServerState) -> list[str]:
         lacking.append(f"semi-sync's status on the source is {source['status']}")
     if wanted.get("replica_status") and replica["status"] != "ON":
         lacking.append(f"semi-sync's status on the replica is {replica['status']}")
+    lag, most = info["channel"] and info["channel"]["seconds_behind"], wanted.get("max_lag")
+    if most is not None and (lag is None or int(lag) > most):
+        lacking.append(
+            f"its lag is {'unknown' if lag is None else f'{lag} s'}, at most {most} s are wanted"
+        )
     plain = [
         reader["host"]
         for reader in info["readers"]

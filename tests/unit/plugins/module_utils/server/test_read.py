@@ -410,6 +410,7 @@ def test_a_wait_that_is_met_lacks_nothing():
             {
                 "answering": True,
                 "channel": True,
+                "max_lag": 0,
                 "clients": None,
                 "source_status": False,
                 "replica_status": True,
@@ -435,6 +436,14 @@ def test_a_wait_that_is_met_lacks_nothing():
         ({"source_status": True}, "source", {"source": "OFF"}, "status on the source is OFF"),
         ({"source_status": True}, "replica", {}, "status on the source is OFF"),
         ({"replica_status": True}, "replica", {"replica": "OFF"}, "status on the replica is OFF"),
+        ({"max_lag": 0}, "source", {}, "its lag is unknown, at most 0 s are wanted"),
+        (
+            {"max_lag": 2},
+            "replica",
+            {"channel": {"seconds_behind": 3}},
+            "its lag is 3 s, at most 2",
+        ),
+        ({"max_lag": 2}, "replica", {"channel": {"seconds_behind": None}}, "its lag is unknown"),
     ],
 )
 def test_a_wait_says_what_it_still_lacks(wanted, role, change, words):
