@@ -28,7 +28,7 @@ options:
         keeps a copy of its data if they are to be replaced.
       - V(release) sets the GTID position at which its channel begins.
       - V(settle) leaves its scheduled events to the source, and removes the option lines that
-        V(ready) wrote.
+        V(ready) wrote. C(read_only = ON) stays if nothing else makes the server start read-only.
       - V(record) records on the new source that the former one has rejoined.
       - V(report) shows and records the outcome.
       - V(hold) belongs to a failover. It makes the dead source's server start read-only from now

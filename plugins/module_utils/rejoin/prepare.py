@@ -21,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    read_only_dropin,
     role_statements,
     scheduled_events,
 )
@@ -264,20 +265,20 @@ def settle_as_replica(
     module: AnsibleModule, plan: RejoinPlan, server: Server, names: Names
 ) -> dict[str, object]:
     """Leave its events to the source before its next start would run them, and remove the option
-    file that kept writers out.
+    file that kept writers out, as far as it starts read-only without it.
     """
     if module.check_mode:
         return {"changed": False, "statements": []}
     steps = scheduled_events.leave(server, names)
     option_file = read_only_start.option_file_of(plan)
-    done = read_only_start.remove_option_file(module, option_file)
+    loosened = read_only_dropin.loosen(module, option_file)
     more = [
         *scheduled_events.scheduler_steps(module, option_file.reader, server, names),
         *strict_steps(module, option_file.reader, server, names),
     ]
     run_steps(server, more)
     return {
-        "changed": bool(steps or more or done["changed"]),
+        "changed": bool(steps or more or loosened),
         "statements": role_statements.shown([*steps, *more]),
     }
 

@@ -86,7 +86,7 @@ def hold(module: AnsibleModule, plan: HoldPlan) -> dict[str, object]:
 
 
 def remove_option_file(module: AnsibleModule, option_file: OptionFile) -> dict[str, object]:
-    """Remove the option file: the server's own keeps writers out now."""
+    """Remove the option file on the source, which takes writes."""
     path, kind = option_file.path, option_file.kind
     taken = not module.check_mode and read_only_dropin.take_away(path, kind)
     return {"changed": taken}

@@ -7,11 +7,8 @@ channel and runs the events, and the old source gets the settings that the repli
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
-from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     dropin_place,
@@ -97,26 +94,15 @@ def new_source_steps(plan: SwitchoverPlan, server: Server, names: Names) -> list
 
 
 def take_fence_away(module: AnsibleModule, plan: SwitchoverPlan) -> bool:
-    """Remove the fence if the server starts read-only without it, or is the source; otherwise leave
-    the line that makes it start read-only, and nothing that keeps its channel from starting.
-    Return whether anything went.
+    """On the source, remove the fence; elsewhere as far as the server starts read-only all the
+    same, see read_only_dropin.loosen(). Return whether anything goes.
 
     Raises:
         OSError: it cannot be removed.
     """
     ours = plan.option_file
-    if not dropin_place.stands(ours.path, ours.kind):
-        return False
+    if plan.part != TARGET:
+        return read_only_dropin.loosen(module, ours)
     if module.check_mode:
-        return True
-    path = dropin_place.place(ours.path, ours.kind)
-    before = read_text(path)
-    read_only_dropin.take_away(ours.path, ours.kind)
-    if plan.part == TARGET or not ours.reader:
-        return True
-    _status, printed, _errors = command.run(module, trust.trusted_command(shlex.split(ours.reader)))
-    options = option_files.effective(option_files.print_defaults_pairs(printed))
-    if canonical_value(options.get("read_only", "0")) == "1":
-        return True
-    read_only_dropin.put(ours.path, ours.kind, ours.group, read_only_dropin.OF_A_REPLICA, ())
-    return read_text(path) != before
+        return dropin_place.stands(ours.path, ours.kind)
+    return read_only_dropin.take_away(ours.path, ours.kind)

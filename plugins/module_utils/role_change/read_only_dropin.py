@@ -8,15 +8,30 @@ that time a separate option file makes it start read-only, also for accounts tha
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import file_writing, trust
+from ansible_collections.dbre.semisync.plugins.module_utils.host import (
+    command,
+    file_writing,
+    option_files,
+    trust,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.dropin_place import (
     MARKER,
     place,
+    stands,
     without_block,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
+        OptionFile,
+    )
 
 WORDS = (
     "# Written by dbre.semisync while the source's role moves to another host: a restart must not"
@@ -99,6 +114,50 @@ def take_away(ours: str, kind: str) -> bool:
     if rest != text:
         write_whole(path, rest)
     return rest != text
+
+
+def loosen(module: AnsibleModule, option_file: OptionFile) -> bool:
+    """On a former source that is a replica: remove it if the server starts read-only without it;
+    otherwise, or if that is not known, leave the line that makes it start read-only, and nothing
+    that keeps its channel from starting. Return whether anything changes.
+
+    It is removed, or replaced as a whole: wherever this ends, the server starts read-only.
+
+    Raises:
+        OSError: it cannot be read, removed or replaced.
+    """
+    path, kind = option_file.path, option_file.kind
+    if not stands(path, kind):
+        return False
+    text = read_text(place(path, kind))
+    now = text if kind == "drop-in" else option_files.our_block(text, MARKER)
+    if starts_read_only(module, option_file.reader, now):
+        return module.check_mode or take_away(path, kind)
+    if now == lines(option_file.group, OF_A_REPLICA, ()):
+        return False
+    if not module.check_mode:
+        put(path, kind, option_file.group, OF_A_REPLICA, ())
+    return True
+
+
+def starts_read_only(module: AnsibleModule, reader: str | None, without: str | None) -> bool:
+    """Whether a server is known to start read-only without these lines, which are in its option
+    files now. If another line says the same and is read later, the last one may be taken for ours:
+    then it is not known.
+
+    Args:
+        reader: the command that prints what the option files say, or None.
+    """
+    if not reader:
+        return False
+    words = trust.trusted_command(shlex.split(reader))
+    status, printed, _errors = command.run(module, words)
+    if status:
+        return False
+    pairs = option_files.print_defaults_pairs(printed)
+    options = option_files.without_ours(pairs, without)
+    # Without a value it is on.
+    return canonical_value(options.get("read_only", "OFF") or "ON") == "1"
 
 
 def write_whole(path: str, text: str, mode: int | None = None) -> None:

@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare, read_only_start
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import scheduled_events
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 from unit.plugins.module_utils.rejoin.rejoin_plans import PLAN
@@ -86,3 +90,25 @@ def test_a_former_source_is_as_strict_as_its_next_start_makes_it(printed, persis
     assert steps == ([("SET GLOBAL super_read_only = 0", None)] if ends else [])
     assert prepare.strict_steps(Reader(printed), None, server, names) == []
     assert prepare.strict_steps(Reader(printed), reader, server, Names("mariadb", (11, 8))) == []
+
+
+@pytest.mark.parametrize(
+    "printed,left", [("--read_only=ON --read_only=ON", False), ("--read_only=ON", True)]
+)
+def test_a_former_source_that_would_start_writable_keeps_the_line_that_keeps_it_read_only(
+    tmp_path, monkeypatch, printed, left
+):
+    ours = OptionFile(str(tmp_path / "zz-dbre-semisync.cnf"), "drop-in", "mysqld", "mysqld")
+    plan = dataclasses.replace(PLAN, option_file=ours)
+    file = tmp_path / "zz-dbre-semisync-switchover.cnf"
+    read_only_start.write_option_file(plan, ["event_scheduler = OFF"])
+    monkeypatch.setattr(scheduled_events, "leave", lambda *_words: [])
+    monkeypatch.setattr(scheduled_events, "scheduler", lambda *_words: "ON")
+    monkeypatch.setattr(prepare, "run_steps", lambda *_words: None)
+    host = Reader(printed)
+    host.check_mode = False
+    done = prepare.settle_as_replica(host, plan, None, Names("mariadb", (11, 8)))
+    assert done == {"changed": True, "statements": []} and file.exists() is left
+    if left:
+        assert "\nread_only = ON\n" in file.read_text()
+        assert "event_scheduler" not in file.read_text()

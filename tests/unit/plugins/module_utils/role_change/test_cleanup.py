@@ -5,56 +5,148 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.host import file_writing
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     cleanup,
+    dropin_place,
     read_only_dropin,
+)
+
+BEFORE = "[mysqld]\nserver_id = 1\n"
+LINES_OF_A_REPLICA = read_only_dropin.lines("mysqld", read_only_dropin.OF_A_REPLICA, ())
+# What the fence itself makes the reader print.
+FENCE = (
+    "--read_only=ON --loose_super_read_only=ON --event_scheduler=OFF --loose_skip_slave_start=ON"
 )
 
 
 class Host:
-    """A host whose option files, without the fence, say this."""
+    """A host whose option files, with the fence, say this."""
 
     check_mode = False
 
-    def __init__(self, printed: str) -> None:
-        self.printed = printed
+    def __init__(self, printed: str, status: int = 0, look: Callable[[], object] = str) -> None:
+        self.printed, self.status, self.look = printed, status, look
 
     def run_command(self, *_words: Any, **_keywords: Any) -> tuple[int, str, str]:
-        return 0, self.printed, ""
+        self.look()
+        return self.status, self.printed, ""
 
 
-def settled(file, part, printed):
+def taken(file: Path, part: str, host: Host, reader: str | None = "true") -> tuple[bool, str]:
     """Whether a fence in a file changes, and what the file has then."""
-    ours = SimpleNamespace(path=str(file), kind="block", group="mysqld", reader="true")
-    plan = SimpleNamespace(part=part, option_file=ours)
-    return cleanup.take_fence_away(Host(printed), plan), file.read_text()
+    ours = SimpleNamespace(path=str(file), kind="block", group="mysqld", reader=reader)
+    plan: Any = SimpleNamespace(part=part, option_file=ours)
+    module: Any = host
+    return cleanup.take_fence_away(module, plan), file.read_text()
 
 
 @pytest.fixture(name="file")
-def fixture_file(tmp_path):
+def fixture_file(tmp_path: Path) -> Path:
     file = tmp_path / "my.cnf"
-    file.write_text("[mysqld]\nserver_id = 1\n")
+    file.write_text(BEFORE)
     read_only_dropin.put(str(file), "block", "mysqld")
     return file
 
 
 @pytest.mark.parametrize(
-    "part,printed", [("source", "--read_only=1"), ("target", ""), ("target", "--read_only=1")]
+    "part,printed",
+    [
+        ("source", f"--read_only=1 {FENCE}"),
+        ("source", f"--read_only=ON {FENCE}"),
+        ("source", f"{FENCE} --read_only=ON"),
+        ("source", f"--read-only {FENCE}"),
+        ("source", f"--read_only=OFF --read_only=ON {FENCE}"),
+        # One that the server does not read.
+        ("source", "--read_only=1"),
+        ("target", FENCE),
+        ("target", f"--read_only=1 {FENCE}"),
+    ],
 )
 def test_a_fence_goes_if_the_server_starts_read_only_without_it_or_is_the_source(
     file, part, printed
 ):
-    assert settled(file, part, printed) == (True, "[mysqld]\nserver_id = 1\n")
+    assert taken(file, part, Host(printed)) == (True, BEFORE)
 
 
-def test_a_former_source_that_would_start_writable_keeps_that_line_and_its_channel_starts(file):
-    changed, text = settled(file, "source", "--server_id=1")
+@pytest.mark.parametrize(
+    "printed", [FENCE, f"--read_only=0 {FENCE}", f"{FENCE} --read_only=OFF", "--server_id=1"]
+)
+def test_a_former_source_that_would_start_writable_keeps_that_line_and_its_channel_starts(
+    file, printed
+):
+    changed, text = taken(file, "source", Host(printed))
     assert changed and "\nread_only = ON\n" in text
     assert "skip_replica_start" not in text and "event_scheduler" not in text
     assert "switchover.yml removes it when the role returns" in text
     # And a second run changes nothing.
-    assert settled(file, "source", "--server_id=1") == (False, text)
+    assert taken(file, "source", Host("--read_only=ON")) == (False, text)
+
+
+@pytest.mark.parametrize(
+    "host,reader", [(Host(""), None), (Host(f"--read_only=1 {FENCE}", 1), "x")]
+)
+def test_where_it_is_not_known_how_it_starts_the_line_stays(file, host, reader):
+    assert taken(file, "source", host, reader) == (
+        True,
+        BEFORE + read_only_dropin.block(LINES_OF_A_REPLICA),
+    )
+
+
+def test_the_fence_stands_while_the_options_are_read(file):
+    seen = []
+    printed = f"--server_id=1 {FENCE}"
+    host = Host(printed, look=lambda: seen.append(dropin_place.stands(str(file), "block")))
+    taken(file, "source", host)
+    assert seen == [True]
+
+
+@pytest.fixture(name="drop_in")
+def fixture_drop_in(tmp_path: Path) -> tuple[Path, Callable[[Host], bool]]:
+    """A fence that is a file of its own, and what takes it away on a former source."""
+    ours = SimpleNamespace(
+        path=str(tmp_path / "zz-dbre-semisync.cnf"), kind="drop-in", group="mysqld", reader="true"
+    )
+    plan: Any = SimpleNamespace(part="source", option_file=ours)
+
+    def take(host: Any) -> bool:
+        return cleanup.take_fence_away(host, plan)
+
+    return Path(read_only_dropin.put(ours.path, ours.kind, ours.group)), take
+
+
+def test_a_full_disk_leaves_the_fence_as_it_is(drop_in, monkeypatch):
+    path, take = drop_in
+    before = path.read_text()
+
+    def full(*_words: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(file_writing.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        take(Host(FENCE))
+    assert path.read_text() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_file_of_its_own_is_replaced_and_at_no_moment_gone(drop_in, monkeypatch):
+    path, take = drop_in
+    with monkeypatch.context() as patched:
+        patched.setattr(read_only_dropin.os, "unlink", lambda *_words, **_more: pytest.fail("gone"))
+        assert take(Host(FENCE))
+    assert path.read_text() == LINES_OF_A_REPLICA
+    # Its own option file has the new role by now.
+    assert take(Host("--read_only=ON --read_only=ON")) and not path.exists()
+
+
+def test_in_check_mode_nothing_is_written(file):
+    before, host = file.read_text(), Host(FENCE)
+    host.check_mode = True
+    assert taken(file, "source", host) == (True, before)
+    assert taken(file, "target", host) == (True, before)
