@@ -52,6 +52,8 @@ options:
   settled:
     description:
       - Whether O(step=report) runs after everything else. It records the first look at the source.
+      - Whether O(step=after) runs after the option files got the new roles. Only then it takes away
+        what makes the old source start read-only while the role moves.
     type: bool
     default: false
   upgrades:

@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 def settle_roles(
     module: AnsibleModule, plan: SwitchoverPlan, server: Server, names: Names
 ) -> dict[str, object]:
-    """Clean up after the role has moved."""
+    """Clean up after the role has moved; the fence stands until the option files have the roles."""
     said = steps(plan, server, names)
     if not module.check_mode:
         run_steps(server, said)
         closed = canonical_value(global_text(server, "read_only")) == "1"
         if plan.part == SOURCE and closed:
             said += scheduled_events.leave(server, names)
-    fence_went = take_fence_away(module, plan)
+    fence_went = plan.unfence and take_fence_away(module, plan)
     if fence_went and not module.check_mode:
         reader = plan.option_file.reader
         again = scheduled_events.scheduler_steps(module, reader, server, names)

@@ -114,6 +114,7 @@ class SwitchoverPlan(RoleChangePlan, Plan):
         super_read_only: whether the target had it ON, which the old source gets.
         without_target: whether the target is gone, and the old source takes its role back.
         scheduler_was_on: whether the part switched the event scheduler off here.
+        unfence: whether the option files have the new roles, so that the fence may go.
     """
 
     option_file: OptionFile = field(metadata={ONE_OF: OptionFile})
@@ -125,6 +126,7 @@ class SwitchoverPlan(RoleChangePlan, Plan):
     super_read_only: bool
     without_target: bool = False
     scheduler_was_on: bool = False
+    unfence: bool = False
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,8 @@ class Options(NamedTuple):
         results_dir: folder for results.
         run: name of the run's folder; empty for a new one.
         begun: when a failover began, in seconds since 1970; None if that is not known.
-        settled: whether the report comes after everything else.
+        settled: whether the report comes after everything else, or the step `after` once the
+            option files have the new roles.
         fenced: whether a failover's plan comes after the tasks that fence the source.
         again: whether a rejoin's judgement comes after the start of the former source.
         upgrades: whether a switchover's former source is upgraded next, so that it may be older.

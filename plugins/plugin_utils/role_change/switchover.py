@@ -58,7 +58,9 @@ class Switchover:
     # 5. Settle: before the option files get the new roles, and again after that.
 
     def after(self) -> dict[str, object]:
-        """Do what writers need not wait for: events, the old channel, the read-only option file."""
+        """Do what writers need not wait for: events, the old channel; and the second time the file
+        that makes the old source start read-only.
+        """
         return self.run.do(switchover_steps.rest_of(self.run))
 
 

@@ -157,10 +157,10 @@ def part_on_host(run: RunContext) -> SwitchoverPlan:
 
 
 def rest_of(run: RunContext) -> SwitchoverPlan:
-    """The same for what writers need not wait for."""
+    """The same for what writers need not wait for; the fence goes once all is settled."""
     planned = part_on_host(run)
     was_on = bool(run.result_of(SWITCHOVER_PART).get("scheduler_was_on")) and planned.events
-    return dataclasses.replace(planned, scheduler_was_on=was_on)
+    return dataclasses.replace(planned, scheduler_was_on=was_on, unfence=run.options.settled)
 
 
 def report(run: RunContext) -> dict[str, object]:

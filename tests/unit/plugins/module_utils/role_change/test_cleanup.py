@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import file_writing
@@ -17,7 +17,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     dropin_place,
     read_only_dropin,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
+MARIADB = Names("mariadb", (11, 8))
 BEFORE = "[mysqld]\nserver_id = 1\n"
 LINES_OF_A_REPLICA = read_only_dropin.lines("mysqld", read_only_dropin.OF_A_REPLICA, ())
 # What the fence itself makes the reader print.
@@ -143,6 +145,37 @@ def test_a_file_of_its_own_is_replaced_and_at_no_moment_gone(drop_in, monkeypatc
     assert path.read_text() == LINES_OF_A_REPLICA
     # Its own option file has the new role by now.
     assert take(Host("--read_only=ON --read_only=ON")) and not path.exists()
+
+
+class Quiet:
+    """A server on which nothing is left to do."""
+
+    def rows(self, _statement: str, _arguments: object = None) -> list[dict[str, object]]:
+        return [{"value": "1"}]
+
+    def events(self) -> list[object]:
+        return []
+
+    def channels(self, _names: Names) -> list[object]:
+        return []
+
+
+@pytest.mark.parametrize("unfence", [False, True])
+@pytest.mark.parametrize("part", ["source", "replica", "target"])
+def test_the_fence_stands_until_the_option_files_have_the_new_roles(file, part, unfence):
+    ours = SimpleNamespace(path=str(file), kind="block", group="mysqld", reader="true")
+    plan: Any = SimpleNamespace(
+        part=part,
+        option_file=ours,
+        super_read_only=True,
+        scheduler_was_on=False,
+        event_states=None,
+        unfence=unfence,
+    )
+    before, module, server = file.read_text(), Host(f"--read_only=1 {FENCE}"), Quiet()
+    done = cleanup.settle_roles(cast(Any, module), plan, cast(Any, server), MARIADB)
+    assert done == {"changed": unfence, "statements": []}
+    assert file.read_text() == (BEFORE if unfence else before)
 
 
 def test_in_check_mode_nothing_is_written(file):

@@ -5,10 +5,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
+import yaml
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    context,
     switchover_plan,
     switchover_premises,
+    switchover_steps,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -333,6 +339,38 @@ def test_what_is_left_to_settle_is_known_by_its_traces():
 
 
 DONE = dict(ROW, state="done", to_host="db1", from_host="db2")
+
+
+@pytest.mark.parametrize("settled", [False, True])
+def test_only_the_step_after_the_option_files_takes_the_fence_away(settled):
+    members = cluster()
+    planned = switchover_plan.planned_switchover(
+        "shop", members, looks(members), wanted(), "feed", "switch", None
+    )
+    results = {context.SWITCHOVER_PLAN: planned, context.SWITCHOVER_PART: {}}
+    options = context.options_of({"step": "after", "settled": settled}, context.SWITCHOVER)
+    run = SimpleNamespace(host="db1", options=options, result_of=results.get)
+    assert switchover_steps.rest_of(run).unfence is settled
+    assert switchover_steps.part_on_host(run).unfence is False
+
+
+def test_the_role_s_last_step_is_the_one_that_takes_it_away():
+    path = Path(__file__).resolve().parents[5] / "roles/switchover/tasks/settle.yml"
+    tasks = yaml.safe_load(path.read_text(encoding="utf-8"))
+    switchover = "dbre.semisync.semisync_switchover"
+    role = "ansible.builtin.include_role"
+    steps = [
+        task[switchover] if switchover in task else task[role]["name"].rpartition(".")[2]
+        for task in tasks
+        if switchover in task or role in task
+    ]
+    assert steps == [
+        {"step": "after"},
+        "preflight",
+        "server",
+        {"step": "after", "settled": True},
+        {"step": "report", "settled": True},
+    ]
 
 
 def astray():
