@@ -15,7 +15,7 @@ from pathlib import Path
 
 from common import Clock, LabError, cache, locked, logged, need_packages, run, say, tail
 
-# Every host has these, of whatever kind it is.
+# Every host has these, of whatever kind it is: both kinds begin with the same root filesystem.
 HOST_PACKAGES = (
     "systemd",
     "systemd-sysv",
@@ -26,7 +26,22 @@ HOST_PACKAGES = (
     "iproute2",
     "iputils-ping",
     "procps",
+    # For hosts with kernels of their own.
+    "kmod",
+    "openssh-server",
 )
+# Units that have no business in a container, or fail there; the last two are for other hosts.
+MASKED = (
+    "systemd-binfmt.service",
+    "proc-sys-fs-binfmt_misc.automount",
+    "dev-hugepages.mount",
+    "sys-fs-fuse-connections.mount",
+    "systemd-remount-fs.service",
+    "e2scrub_reap.service",
+    "ssh.service",
+    "ssh.socket",
+)
+UNITS = "/etc/systemd/system"
 # What would only make an image larger.
 LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
 # sid's Release file can be past its date between two mirror runs; the signature is still checked.
@@ -105,6 +120,23 @@ def forget_identity() -> str:
             "rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/log/apt /var/log/dpkg.log",
         )
     )
+
+
+def packages(server: Server) -> tuple[str, ...]:
+    """All packages of a host."""
+    return HOST_PACKAGES + server.packages
+
+
+def finish() -> str:
+    """Shell lines that end a host's recipe, run inside the root."""
+    links = "; ".join(f"ln -sf /dev/null {UNITS}/{unit}" for unit in MASKED)
+    return f"{links}; {forget_identity()}"
+
+
+def root(server: Server) -> Path:
+    """A tarball of the root filesystem of a server's hosts, as a container has it."""
+    name = f"root-{server.engine}-{server.release}"
+    return rootfs(server.suite, packages(server), name=name, customize=[in_root(finish())])
 
 
 def in_root(shell: str) -> str:

@@ -21,15 +21,6 @@ LABEL = "dbre-semisync.recipe"
 PULL_SECONDS = 60
 # systemd reads this to know that it is in a container.
 CHANGES = ("ENV container=docker", 'CMD ["/lib/systemd/systemd"]')
-# Units that have no business in a container, or fail there.
-MASKED = (
-    "systemd-binfmt.service",
-    "proc-sys-fs-binfmt_misc.automount",
-    "dev-hugepages.mount",
-    "sys-fs-fuse-connections.mount",
-    "systemd-remount-fs.service",
-    "e2scrub_reap.service",
-)
 
 
 def tag(server: debian.Server) -> str:
@@ -37,22 +28,13 @@ def tag(server: debian.Server) -> str:
     return f"dbre-semisync/{server.name}"
 
 
-def packages(server: debian.Server) -> tuple[str, ...]:
-    """All packages of a host."""
-    return debian.HOST_PACKAGES + server.packages
-
-
-def finish() -> str:
-    """Shell lines that end the recipe, run inside the root."""
-    links = "; ".join(f"ln -sf /dev/null /etc/systemd/system/{unit}" for unit in MASKED)
-    return f"{links}; {debian.forget_identity()}"
-
-
 def recipe(server: debian.Server) -> str:
     """The hash of everything that decides what is in the image."""
     if isinstance(server, TarballServer):
         return debian.fingerprint(recipe(tarball_host.BASE), tarball_host.recipe(server))
-    return debian.fingerprint(server.suite, packages(server), finish(), CHANGES, debian.LEFT_OUT)
+    return debian.fingerprint(
+        server.suite, debian.packages(server), debian.finish(), CHANGES, debian.LEFT_OUT
+    )
 
 
 def ensure(server: debian.Server) -> str:
@@ -116,15 +98,7 @@ def _from_packages(server: debian.Server, name: str, wanted: str) -> None:
     """Import a root filesystem made by mmdebstrap; the tag appears only when the import is
     complete.
     """
-    tarball = debian.rootfs(
-        server.suite,
-        packages(server),
-        name=f"docker-{server.engine}-{server.release}",
-        customize=[debian.in_root(finish())],
-    )
-    docker("import", *_changes(wanted), str(tarball), name)
-    # Docker keeps its own copy, and the tarball is as large again.
-    tarball.unlink(missing_ok=True)
+    docker("import", *_changes(wanted), str(debian.root(server)), name)
 
 
 def _from_public_image(server: debian.Server, name: str, wanted: str) -> bool:
@@ -186,10 +160,10 @@ def _install(server: debian.Server) -> str:
         f"apt-get {options} update",
         (
             f"apt-get {options} {excluded} -o DPkg::Options::=--force-unsafe-io install -y "
-            f"--no-install-recommends {' '.join(packages(server))}"
+            f"--no-install-recommends {' '.join(debian.packages(server))}"
         ),
         "apt-get clean",
         "rm -f /usr/sbin/policy-rc.d",
-        finish(),
+        debian.finish(),
     ]
     return "\n".join(lines)

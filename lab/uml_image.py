@@ -16,7 +16,6 @@ from tarball import TarballServer
 from uml_tools import modules
 
 FILES = Path(__file__).resolve().parent / "uml"
-SYSTEM = (*debian.HOST_PACKAGES, "kmod", "openssh-server")
 CLIENT = debian.Server(
     "client",
     "12",
@@ -64,17 +63,6 @@ MASKED = (
 )
 
 
-def packages(server: debian.Server) -> tuple[str, ...]:
-    """All packages of a host."""
-    return SYSTEM + server.packages
-
-
-def finish() -> str:
-    """Shell lines that end the recipe, run inside the root."""
-    links = [f"ln -sf /dev/null /etc/systemd/system/{unit}" for unit in MASKED]
-    return "; ".join([*links, debian.forget_identity()])
-
-
 def files(server: debian.Server) -> list[tuple[Path, Path]]:
     """The files of ours that a host gets: name in the root, and the file here."""
     trees = [FILES / "guest", FILES / server.engine]
@@ -93,8 +81,9 @@ def path(server: debian.Server) -> Path:
     content = [(str(name), file.read_text(encoding="utf-8")) for name, file in files(server)]
     recipe = debian.fingerprint(
         server.suite,
-        packages(server),
-        finish(),
+        debian.packages(server),
+        debian.finish(),
+        MASKED,
         content,
         uml_net.names_file(),
         debian.LEFT_OUT,
@@ -122,12 +111,7 @@ def ensure(server: debian.Server) -> Path:
 def _build(server: debian.Server, target: Path) -> None:
     """Make the image under a temporary name, then rename it."""
     family = f"uml-{server.engine}-{server.release}-"
-    tarball = debian.rootfs(
-        server.suite,
-        packages(server),
-        name=family.rstrip("-"),
-        customize=[debian.in_root(finish())],
-    )
+    tarball = debian.root(server)
     for left in cache("images").glob(f"{family}*.part"):
         shutil.rmtree(left, ignore_errors=True)
     part = Path(tempfile.mkdtemp(prefix=family, suffix=".part", dir=cache("images")))
@@ -155,8 +139,6 @@ def _build(server: debian.Server, target: Path) -> None:
         (part / "image").rename(target)
     finally:
         shutil.rmtree(part)
-    # The image has all that is in it, and it is as large again.
-    tarball.unlink(missing_ok=True)
 
 
 def drop_older(server: debian.Server) -> None:
@@ -178,7 +160,13 @@ def _complete(root: Path, server: debian.Server) -> None:
         (root / name).write_bytes(file.read_bytes())
         (root / name).chmod(0o755 if "sbin" in name.parts else 0o644)
     (root / "etc/hosts").write_text(uml_net.names_file(), encoding="utf-8")
-    wants = root / "etc/systemd/system/multi-user.target.wants"
+    units = root / debian.UNITS.lstrip("/")
+    for unit in debian.MASKED:
+        (units / unit).unlink()
+    for unit in MASKED:
+        (units / unit).unlink(missing_ok=True)
+        (units / unit).symlink_to("/dev/null")
+    wants = units / "multi-user.target.wants"
     for unit in ENABLED:
         (wants / unit).symlink_to(f"../{unit}")
     # systemd rebuilds caches at boot when /usr is newer than these two.
