@@ -11,6 +11,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    closing,
     cluster,
     durability_mode,
     results,
@@ -23,6 +24,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
     backlog,
+    closing_lines,
     history,
     listing,
     rulebook,
@@ -56,6 +58,7 @@ SPEC = {
     "written_from": {"type": "str"},
     "lag_limit": {"type": "int", "default": 60},
     "failover_limit": {"type": "float", "default": 60},
+    "planned": {"type": "bool", "default": False},
     "observation": {"type": "dict", "options": OBSERVATION},
     "drill": {"type": "dict", "options": DRILL},
     "results_dir": {"type": "path", "default": "results"},
@@ -74,6 +77,13 @@ def silent(mine: Member) -> dict[str, object]:
     if mine.unread == UNREACHABLE:
         return {"unreachable": True, "msg": f"{mine.host} was not reached: {mine.error}"}
     return {"skipped": True, "skip_reason": "another host of the cluster speaks for it"}
+
+
+def only_planned(name: str) -> dict[str, object]:
+    """The result in a run that has shown what it would change, which is its verdict."""
+    words = "would be changed, as said above; without --check, it is"
+    closing.leave(name, "health", [f"semi-sync: cluster {name}: {words}"], False)
+    return {"skipped": True, "skip_reason": "nothing was changed that could be judged"}
 
 
 class ActionModule(ActionBase):
@@ -113,6 +123,11 @@ class ActionModule(ActionBase):
             result.update(self.observe(shelf, arguments["observation"], mine))
         elif arguments["drill"]:
             result.update(self.judge_drill(shelf, arguments["drill"]))
+        elif arguments["planned"]:
+            result.update(only_planned(shelf.cluster))
+        elif part := cluster.left_out(task_vars):
+            words = f"Nothing was judged. {part}"
+            result.update(cluster.refused(words, task_vars["inventory_hostname"]))
         elif wrong := cluster.inventory_problems(task_vars, arguments["info_from"], name, members):
             result.update(cluster.refused("; ".join(wrong), task_vars["inventory_hostname"]))
         elif not cluster.speaks(task_vars, reached(members) or members, self._task):
@@ -149,10 +164,14 @@ class ActionModule(ActionBase):
         )
         path = self.tell(shelf, members, rows, entries, state)
         verdict, health = listing.verdict(rows, entries), listing.health(rows, entries)
+        command = cluster.command(task_vars, shelf.cluster)
+        last = closing_lines.closing_lines(rows, entries, shelf.cluster, command)
+        closing.leave(shelf.cluster, "health", last, health == HEALTHY)
         failure = {"failed": True, "msg": f"Cluster {shelf.cluster}: {verdict}"}
+        # The result is printed if it is a failure, and only a variable has a use for all of it.
+        everything = {"checkpoints": rows, "findings": entries}
         return {
-            "checkpoints": rows,
-            "findings": entries,
+            **(everything if self._task.register else {}),
             "path": path,
             "cluster": shelf.cluster,
             "verdict": verdict,
@@ -169,17 +188,17 @@ class ActionModule(ActionBase):
         state: history.Look | None,
     ) -> str | None:
         """Show and record what was decided; return the path, or None."""
-        display.display(check.table(rows, shelf.cluster))
-        display.display(listing.table(entries, shelf.cluster))
-        waits = backlog.line(members)
-        if waits:
-            display.display(f"  {waits}")
-        beating = rules_heartbeat.line(members)
-        if beating:
-            display.display(f"  {beating}")
         path = shelf.keep_verdict(rows, entries, state, rules_heartbeat.kept(members))
-        if path:
-            display.display(f"  {path}")
+        lines = [listing.table(entries, shelf.cluster)]
+        lines += [
+            f"  {one}" for one in (backlog.line(members), rules_heartbeat.line(members)) if one
+        ]
+        if display.verbosity:
+            lines = [check.table(rows, shelf.cluster), *lines, *([f"  {path}"] if path else [])]
+        else:
+            lines.insert(0, check.short_table(rows, shelf.cluster, path))
+        # At once: hosts speak at the same time.
+        display.display("\n".join(lines))
         return path
 
     def observe(

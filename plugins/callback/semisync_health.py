@@ -7,12 +7,13 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: semisync_health
 type: aggregate
-short_description: Close a run with a line per cluster that says whether it is healthy, and why not
+short_description: Name hosts that were not reached or judged, before the last line of each cluster
 version_added: "1.0.0"
 description:
-  - Prints, after Ansible's recap, what M(dbre.semisync.semisync_verdict) decided about each
-    cluster.
-  - A host that could not be reached, and a run without any verdict, are named as well.
+  - A run ends with what M(dbre.semisync.semisync_verdict) decided about each cluster, with or
+    without this callback.
+  - This callback names, before that, hosts that could not be reached, and failures of a run without
+    any verdict.
 requirements:
   - C(callbacks_enabled = dbre.semisync.semisync_health) in ansible.cfg, or
     ANSIBLE_CALLBACKS_ENABLED in the environment.
@@ -21,6 +22,7 @@ requirements:
 from typing import Any
 
 from ansible.plugins.callback import CallbackBase
+from ansible_collections.dbre.semisync.plugins.plugin_utils import closing
 
 ACTIONS = ("semisync_verdict", "dbre.semisync.semisync_verdict")
 
@@ -70,7 +72,11 @@ class CallbackModule(CallbackBase):
         self.unreachable.append(host)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
+        # What the run ends with by itself is said once.
+        last = {one["cluster"] for one in closing.waiting()}
         for name, (health, verdict) in sorted(self.clusters.items()):
+            if name in last:
+                continue
             word = health if health == "healthy" else health.upper()
             self._display.display(f"semi-sync: cluster {name}: {word}: {verdict}")
         if self.unreachable:

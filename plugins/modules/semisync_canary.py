@@ -29,8 +29,9 @@ options:
     default: write
   token:
     description: A text that identifies this set of rows; the same for V(write) and V(watch).
+      Required, except with O(watched_from), and with O(mode=watch), where the task then makes one
+      for all of its hosts.
     type: str
-    required: true
   rows:
     description: Number of rows.
     type: int
@@ -53,6 +54,20 @@ options:
       - With O(mode=write), create nothing on a server without replicas, which means that no session
         reads its binary log and semi-sync's source side is off. If the table is missing there,
         nothing is written, and C(msg) says why.
+    version_added: "1.0.0"
+    type: bool
+    default: false
+  watched_from:
+    description: With O(mode=write), name of the variable that holds each host's registered result
+      of O(mode=watch). The row gets their token, and is written by the host that is the source of
+      its cluster by what all of them said. The task is skipped on the others, and on all hosts if
+      it is not clear which one is the source.
+    version_added: "1.0.0"
+    type: str
+  bring_back:
+    description: With O(watched_from), first write a row that is not counted, and wait until the
+      source waits for its replicas. A source that fell back returns to semi-sync with the next
+      acknowledged row, but does not wait for that row.
     version_added: "1.0.0"
     type: bool
     default: false
@@ -91,6 +106,15 @@ EXAMPLES = r"""
     token: release-42
     rows: 3
     timeout: 5
+
+- name: All replicas of a cluster watch for a row
+  dbre.semisync.semisync_canary:
+    mode: watch
+  register: watched
+
+- name: Its source writes that row
+  dbre.semisync.semisync_canary:
+    watched_from: watched
 """
 
 RETURN = r"""
@@ -135,6 +159,10 @@ polls:
   description: How often the replica was queried.
   returned: O(mode=wait)
   type: int
+token:
+  description: The token of the rows.
+  returned: success
+  type: str
 watching:
   description: Whether a process waits for the rows.
   returned: O(mode=watch)
@@ -170,16 +198,21 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec=login.argument_spec(
             mode={"type": "str", "choices": ["write", "wait", "watch"], "default": "write"},
-            token={"type": "str", "required": True, "no_log": False},
+            token={"type": "str", "no_log": False},
             rows={"type": "int", "default": 1},
             schema={"type": "str", "default": "important"},
             table={"type": "str", "default": "stuff"},
             keep={"type": "int", "default": 1000},
             only_followed={"type": "bool", "default": False},
+            # The action's: it takes these out.
+            watched_from={"type": "str"},
+            bring_back={"type": "bool", "default": False},
             timeout={"type": "float", "default": 15},
         ),
         supports_check_mode=True,
     )
+    if not module.params["token"]:
+        module.fail_json(msg="token is missing, which identifies the rows")
     if module.params["rows"] < 1:
         module.fail_json(msg=f"rows is {module.params['rows']}; at least one is needed")
     if module.params["mode"] == "watch":

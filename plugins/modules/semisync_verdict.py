@@ -11,8 +11,10 @@ module: semisync_verdict
 short_description: Assert the checkpoints of a cluster and look for risks to it
 version_added: "0.1.0"
 description:
-  - Decides the checkpoints P0 to P5 from what the servers reported, prints them as a table, writes
-    C(checkpoints.json) on the controller, and fails if one of them failed, or could not be seen.
+  - Decides the checkpoints P0 to P5 from what the servers reported, prints those that failed or
+    could not be seen, with C(-v) all, writes C(checkpoints.json) on the controller, and fails if
+    one of them failed, or could not be seen.
+  - The last line of the run, after Ansible's recap, is the verdict, with the playbook to run next.
   - Looks for findings and keeps them in C(findings.json) beside it; fails if one is critical.
   - It is a finding if the source's running timeout, wait point, number of acknowledgements or
     wait_no_replica differs from C(semisync_timeout) and the other variables, as far as they are
@@ -39,6 +41,12 @@ options:
     version_added: "1.0.0"
     type: int
     default: 60
+  planned:
+    description: Whether this run has only shown what it would change. Nothing is judged then; the
+      last lines of the run say so.
+    version_added: "1.0.0"
+    type: bool
+    default: false
   observation:
     description: Decides nothing, and records a checkpoint that cannot be seen again later, with the
       server it was seen on, for every later table of checkpoints.
@@ -125,12 +133,12 @@ EXAMPLES = r"""
 RETURN = r"""
 checkpoints:
   description: A row per checkpoint, as in checkpoints.json.
-  returned: when the host speaks for its cluster
+  returned: when the host speaks for its cluster, and the task registers its result
   type: list
   elements: dict
 findings:
   description: Risks to the cluster, as in findings.json, the worst first.
-  returned: when the host speaks for its cluster
+  returned: when the host speaks for its cluster, and the task registers its result
   type: list
   elements: dict
   sample:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible import constants
+from ansible import constants, context
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints import Canary
@@ -185,6 +186,32 @@ def hosts_of(task_vars: Mapping[str, Any]) -> list[str]:
             if host not in hosts and cluster_of(task_vars["hostvars"][host]) == name:
                 hosts.append(host)
     return hosts
+
+
+def command(task_vars: Mapping[str, Any], name: str) -> str:
+    """How a playbook is run for a cluster, with PLAYBOOK in place of its name: with the inventory
+    of this run, and only for the cluster if it has a group of its name.
+    """
+    inventory = "".join(f" -i {shlex.quote(path)}" for path in inventories())
+    limit = f" --limit {name}" if name in task_vars["groups"] else ""
+    return f"ansible-playbook{inventory} dbre.semisync.PLAYBOOK{limit}"
+
+
+def inventories() -> list[str]:
+    """The inventories that this run was given."""
+    return list(context.CLIARGS.get("inventory") or [])
+
+
+def left_out(task_vars: Mapping[str, Any]) -> str:
+    """That --limit takes a part of this host's cluster, in words; empty if it takes the whole. A
+    part proves nothing, because the other hosts would not have been read.
+    """
+    playing = task_vars["ansible_play_hosts_all"]
+    outside = [host for host in hosts_of(task_vars) if host not in playing]
+    if not outside:
+        return ""
+    name = str(task_vars.get("semisync_cluster", DEFAULT))
+    return f"--limit leaves out {', '.join(outside)} of cluster {name}; take the cluster whole."
 
 
 def cluster_of(variables: Mapping[str, Any]) -> str | None:

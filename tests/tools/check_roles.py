@@ -35,7 +35,7 @@ def problems(role: Path) -> list[str]:
     readme = role / "README.md"
     defaults = load(role / "defaults" / "main.yml")
     entry_points = load(role / "meta" / "argument_specs.yml").get("argument_specs", {})
-    if not readme.exists() or "main" not in entry_points:
+    if not readme.exists() or not {"main", "variables"} & set(entry_points):
         return ["README.md or the entry point main of meta/argument_specs.yml is missing"]
     # What begins with an underscore passes between the roles and is nobody's to set.
     options = {

@@ -271,7 +271,7 @@ def verify(folder: Path) -> None:
         for event in events
         if event["event"] == "runner_on_ok" and "verdict" in event["event_data"].get("res", {})
     ]
-    if "Assert the checkpoints" not in tasks or not verdicts:
+    if "Judge checkpoints and findings" not in tasks or not verdicts:
         raise LabError(f"the events do not show the verdict; tasks: {sorted(tasks)}")
     print(
         f"verify.yml in the environment: {verdicts[0]}; {len(events)} events, {len(rows)} rows",

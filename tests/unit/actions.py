@@ -45,7 +45,9 @@ def runner(action_class: type[ActionBase], monkeypatch: Any, folder: Any) -> Any
         }
         action: Any = object.__new__(action_class)
         action._templar = Templar()
-        action._task = types.SimpleNamespace(args=arguments or {}, check_mode=check_mode)
+        action._task = types.SimpleNamespace(
+            args=arguments or {}, check_mode=check_mode, register="said"
+        )
         return action.run(
             task_vars={
                 **values[me],

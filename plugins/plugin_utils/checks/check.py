@@ -174,20 +174,44 @@ def at(moment: str, rows: Sequence[Check]) -> list[Check]:
 
 def table(rows: Sequence[Check], name: str) -> str:
     """The checks as text for people: a line per row, the expected value only if it was missed."""
-    id_width = max([len(entry["id"]) for entry in rows] + [4])
+    return "\n".join([f"Checkpoints of cluster {name}", *lines_of(rows)])
+
+
+def lines_of(rows: Sequence[Check]) -> list[str]:
+    """A line per row. Rows of a host that could not be seen for one reason have one line."""
+    groups: dict[tuple[object, ...], list[Check]] = {}
+    for number, entry in enumerate(rows):
+        unseen_for = (entry["host"], entry["reason"]) if entry["outcome"] == UNKNOWN else (number,)
+        groups.setdefault(unseen_for, []).append(entry)
+    marks = [", ".join(one["id"] for one in group) for group in groups.values()]
+    id_width = max([len(mark) for mark in marks if ", " not in mark] + [4])
     host_width = max([len(entry["host"]) for entry in rows] + [4])
-    width = max(len(WORDS[entry["outcome"]]) for entry in rows)
-    lines = [f"Checkpoints of cluster {name}"]
-    for entry in rows:
+    width = max([len(WORDS[entry["outcome"]]) for entry in rows] + [0])
+    lines = []
+    for mark, group in zip(marks, groups.values(), strict=True):
+        entry = group[0]
+        title = f"{entry['title']}: " if len(group) == 1 else ""
         line = (
-            f"  {entry['id']:{id_width}}  {WORDS[entry['outcome']]:{width}} "
-            f" {entry['host']:{host_width}}  {entry['title']}: {explanation(entry)}"
+            f"  {mark:{id_width}}  {WORDS[entry['outcome']]:{width}} "
+            f" {entry['host']:{host_width}}  {title}{explanation(entry)}"
         )
         if entry["outcome"] == FAILED:
             line += f" (expected: {entry['expected']})"
             line += f" - {entry['reason']}" if entry["reason"] else ""
         lines.append(line)
-    return "\n".join(lines)
+    return lines
+
+
+def short_table(rows: Sequence[Check], name: str, path: str | None) -> str:
+    """How many checks had which outcome, where all of them are, and those that are not as wanted.
+
+    Args:
+        path: the file with all of them, if there is one.
+    """
+    elsewhere = "-v" + (f", or {path}" if path else "")
+    wrong = [entry for entry in rows if entry["outcome"] in (FAILED, UNKNOWN)]
+    head = f"Checkpoints of cluster {name}: {counts(rows)}; all of them: {elsewhere}"
+    return "\n".join([head, *lines_of(wrong)])
 
 
 def explanation(entry: Check) -> str:
@@ -204,13 +228,17 @@ def unknown(rows: Sequence[Check]) -> list[Check]:
     return [entry for entry in rows if entry["outcome"] == UNKNOWN]
 
 
-def verdict(rows: Sequence[Check]) -> str:
-    """One line: how many of each, and the identifiers of those that failed or are not known."""
+def counts(rows: Sequence[Check]) -> str:
+    """How many rows have which outcome; no word of one that could not be seen if there is none."""
     outcomes = [entry["outcome"] for entry in rows]
     count = {outcome: outcomes.count(outcome) for outcome in OUTCOMES}
     line = f"{count[PASSED]} passed, {count[FAILED]} failed, {count[NOT_APPLICABLE]} not applicable"
-    if count[UNKNOWN]:
-        line += f", {count[UNKNOWN]} unknown"
+    return line + (f", {count[UNKNOWN]} unknown" if count[UNKNOWN] else "")
+
+
+def verdict(rows: Sequence[Check]) -> str:
+    """One line: how many of each, and the identifiers of those that failed or are not known."""
+    line = counts(rows)
     wrong, unseen_ids = named(failed(rows)), named(unknown(rows))
     if wrong:
         line += f": {wrong}"

@@ -23,15 +23,20 @@ def critical(entries: list[Finding]) -> list[Finding]:
 
 def table(entries: list[Finding], name: str) -> str:
     """The findings as text for people: what and where, then why and what to do for all but the mere
-    notes.
+    notes. What was seen alike on several hosts has one line.
     """
     if not entries:
         return f"Findings of cluster {name}: none"
-    width = max(len(entry["host"]) for entry in entries)
-    lines = [f"Findings of cluster {name}"]
+    alike: dict[tuple[str, ...], list[Finding]] = {}
     for entry in entries:
+        same = (entry["id"], entry["severity"], entry["evidence"], entry["remedy"])
+        alike.setdefault(same, []).append(entry)
+    hosts = {same: ", ".join(one["host"] for one in group) for same, group in alike.items()}
+    width = max([len(where) for where in hosts.values() if ", " not in where] + [0])
+    lines = [f"Findings of cluster {name}"]
+    for same, (entry, *_others) in alike.items():
         lines.append(
-            f"  {entry['severity']:8}  {entry['host']:{width}}  {entry['title']}:"
+            f"  {entry['severity']:8}  {hosts[same]:{width}}  {entry['title']}:"
             f" {entry['evidence']} ({entry['id']})"
         )
         if entry["severity"] != INFO:

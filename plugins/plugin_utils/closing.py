@@ -1,0 +1,96 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The last lines of a run: its verdicts, after Ansible's recap, without any configuration.
+
+A task leaves its verdict in a folder of this run. Ansible loads the class of each action in its
+main process before it runs the task in a worker, and so imports this file there, which prints what
+was left when that process ends. Workers end without that.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import time
+
+from ansible import constants
+from ansible.utils.display import Display
+
+PREFIX = "semisync-closing-"
+# With more clusters than these, those without anything to do are only counted.
+MANY = 10
+# Ansible prints one document with these.
+DOCUMENTS = ("json", "jsonl", "junit")
+
+
+def leave(cluster: str, about: str, lines: list[str], well: bool = True) -> None:
+    """Leave a verdict for the end of the run; it replaces an earlier one about the same.
+
+    Args:
+        cluster: the cluster's name.
+        about: what the verdict is about, such as "health".
+        lines: its text, at most five.
+        well: whether there is nothing to do.
+    """
+    subject = hashlib.sha256(json.dumps([cluster, about]).encode("utf-8")).hexdigest()
+    path = os.path.join(constants.DEFAULT_LOCAL_TMP, f"{PREFIX}{subject}")
+    kept = {"cluster": cluster, "about": about, "at": time.time(), "well": well, "lines": lines}
+    # Without it the run has the same outcome.
+    with contextlib.suppress(OSError), open(f"{path}.new", "w", encoding="utf-8") as stream:
+        json.dump(kept, stream)
+    with contextlib.suppress(OSError):
+        os.replace(f"{path}.new", path)
+
+
+def waiting() -> list[dict[str, object]]:
+    """The verdicts that this run will end with, by cluster and by time."""
+    kept = []
+    with contextlib.suppress(OSError, ValueError):
+        for name in os.listdir(constants.DEFAULT_LOCAL_TMP):
+            if name.startswith(PREFIX) and not name.endswith(".new"):
+                with open(os.path.join(constants.DEFAULT_LOCAL_TMP, name), "rb") as stream:
+                    kept.append(json.loads(stream.read()))
+    return sorted(kept, key=lambda one: (one["cluster"], one["at"]))
+
+
+def text(kept: list[dict[str, object]]) -> str:
+    """The verdicts as they are printed."""
+    shown = kept
+    if len({one["cluster"] for one in kept}) > MANY:
+        shown = [one for one in kept if not one["well"]]
+    lines = [str(line) for one in shown for line in one["lines"]]  # type: ignore[attr-defined]
+    rest = {one["cluster"] for one in kept} - {one["cluster"] for one in shown}
+    if rest:
+        lines.append(f"semi-sync: {len(rest)} clusters: healthy")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def say(words: str) -> None:
+    """Print to where Ansible printed, and to its log.
+
+    Not by its stream: what that could not deliver would turn the exit status into 120.
+    """
+    Display().display(words.rstrip("\n"), log_only=True)
+    if constants.DEFAULT_STDOUT_CALLBACK.rpartition(".")[2] in DOCUMENTS or sys.stdout is None:
+        return
+    rest = words.encode(sys.stdout.encoding or "utf-8", "replace")
+    while rest:
+        rest = rest[os.write(sys.stdout.fileno(), rest) :]
+
+
+def close(process: int) -> None:
+    """Print what was left, if this is the process that the file was imported in."""
+    if os.getpid() != process:
+        return
+    # Nothing that fails here may be seen, and least of all change how the run ends.
+    with contextlib.suppress(Exception):
+        if kept := waiting():
+            say(text(kept))
+
+
+atexit.register(close, os.getpid())
