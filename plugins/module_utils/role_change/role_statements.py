@@ -118,6 +118,11 @@ def attach_steps(names: Names, channel: dict[str, object], applied: str) -> list
     ]
 
 
+def retires_slowly(names: Names) -> bool:
+    """Whether a server stands still for up to a second when its source side is switched off."""
+    return not names.mariadb
+
+
 def retire_steps(names: Names) -> list[Step]:
     """On the former source, when the target is open: what it applies waits for no acknowledgement.
 

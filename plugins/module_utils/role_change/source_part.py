@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 CLIENTS = 10
 # Seconds that an answer stays in place, so that the target's part sees it.
 ANSWERED = 5
+# Seconds in which a router sees that this server takes no writes (docs/haproxy.cfg: 0.4 at most),
+# before its answer may be late: the server says nothing of its variables while it ends semi-sync.
+ROUTERS = 0.7
 # The states of the target's role that its server shows.
 CLOSED, OPENED = "closed", "open"
 
@@ -89,6 +92,8 @@ class SourcePart(Participant):
         try:
             self.prepare()
             self.hand_over()
+            if role_statements.retires_slowly(self.names):
+                time.sleep(ROUTERS)
             self.run_statements(role_statements.retire_steps(self.names))
             return self.result(DONE)
         except (AbortError, freeze.FrozenError, ServerError, OSError) as error:

@@ -19,6 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     promotion,
     read_only_dropin,
     replica_part,
+    role_statements,
     source_part,
     target_part,
     watchdog,
@@ -47,6 +48,10 @@ class Warden:
 
     def report_stage(self, stage: str) -> None:
         self.stage = stage
+
+
+# Seconds of the parts, shorter.
+SHORT = {"MEET": 1.5, "BACK": 1, "CLIENTS": 0.2, "TOLD": 0.05, "ROUTERS": 0.1}
 
 
 class Play:
@@ -91,7 +96,13 @@ class Play:
             read_only_dropin, "take_away", lambda path, *_words: self.fenced.discard(path)
         )
         for place in (watchdog, source_part, target_part, promotion, replica_part):
-            for name, value in (("MEET", 1.5), ("BACK", 1), ("CLIENTS", 0.2), ("TOLD", 0.05)):
+            for name, value in (
+                ("MEET", 1.5),
+                ("BACK", 1),
+                ("CLIENTS", 0.2),
+                ("TOLD", 0.05),
+                ("ROUTERS", 0.1),
+            ):
                 if hasattr(place, name):
                     monkeypatch.setattr(place, name, value)
 
@@ -167,6 +178,22 @@ class Play:
 
 
 HOSTS = [("db1", "db2"), ("db1", "db2", "db3")]
+
+
+def test_routers_see_that_a_source_is_closed_before_it_stands_still(monkeypatch):
+    # MySQL says nothing of its variables for up to a second while its source side is switched off.
+    play, moments = Play(World("db1", "db2"), monkeypatch), list[float]()
+    real = role_statements.retire_steps
+
+    def retire(names: Any) -> Any:
+        moments.append(time.monotonic())
+        return real(names)
+
+    monkeypatch.setattr(role_statements, "retire_steps", retire)
+    play.act[("db1", "open_seen")] = lambda: moments.append(time.monotonic())
+    play.run()
+    seen, retired = moments
+    assert retired - seen >= source_part.ROUTERS > 0
 
 
 @pytest.mark.parametrize("hosts", HOSTS, ids=len)
