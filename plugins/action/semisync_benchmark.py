@@ -15,7 +15,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import LoadRun
-from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils import closing, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import (
     benchmark_points,
     environment,
@@ -340,6 +340,9 @@ class ActionModule(ActionBase):
         if rows:
             results.keep_rows(os.path.dirname(path), rows)
         display.display(run_record.end_of_run_text(result, path))
+        title = f"semi-sync: cluster {known.name}: {result['suite']['title']}"
+        said = [f"  {words}" for words in result["statement"][:3]]
+        closing.leave(known.name, "benchmark", [title, *said, f"  {path}"])
         return {
             "changed": False,
             "path": path,

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils import closing, cluster, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import ranking
 
@@ -55,6 +55,9 @@ class ActionModule(ActionBase):
                 + ["  " + words for words in [*unclear, *ranked["statement"]]]
             )
         )
+        best = ranked["statement"][0] if ranked["statement"] else ranking.why_none(ranked)
+        lines = [f"semi-sync: cluster {name}: candidate: {best}"]
+        closing.leave(name, "candidate", [*lines, *(f"  {words}" for words in unclear[:3])])
         result.update(ranked, cluster=name, changed=False)
         if not ranked["candidates"]:
             result.update(failed=True, msg=f"Cluster {name!r}: {ranking.why_none(ranked)}")

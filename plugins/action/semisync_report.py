@@ -10,7 +10,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils import closing, cluster, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chapter import (
     BenchmarkChapter,
 )
@@ -79,8 +79,13 @@ class ActionModule(ActionBase):
         except ValueError as error:
             raise AnsibleActionFail(f"No report of cluster {name}: {error}") from error
         rows = results.read_json(os.path.join(path, results.CHECKPOINTS), [])
+        file = os.path.join(path, results.CHECKPOINTS)
         if rows:
-            display.display(check.table(rows, name))
+            shown = check.table(rows, name) if display.verbosity else ""
+            display.display(shown or check.short_table(rows, name, file))
+        closing.leave(
+            name, closing.REPORT, [f"semi-sync: cluster {name}: report: {page or summary}"]
+        )
         lines = [f"Report of cluster {name}: {verdict}", f"  {page or summary}"]
         if page is None:
             lines.append(f"  For report.html with its pictures, on the controller: {plots.INSTALL}")

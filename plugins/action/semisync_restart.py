@@ -47,6 +47,9 @@ class ActionModule(ActionBase):
                 raise cluster.RefusedError(f"Nothing was changed. {host}: {'; '.join(wrong)}")
             context = RunContext(self._task, OPERATION, task_vars, own)
             result.update(STEPS[arguments["step"]](context))
+            if arguments["step"] == "done" and result.get("changed"):
+                what = "upgraded" if arguments["upgrades"] else "restarted"
+                context.end_with(OPERATION, [f"every server of this run is {what}"], "verify")
         except cluster.HeldError as error:
             result.update(skipped=True, skip_reason=str(error), **NOT_MEANT)
         except cluster.RefusedError as error:

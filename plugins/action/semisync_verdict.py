@@ -39,6 +39,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import
 
 display = Display()
 UNREACHABLE = "unreachable"
+SAID_LAST = "the last lines of this run say what is wrong, and what to do next"
 
 OBSERVATION = {
     "id": {"type": "str", "choices": ["P2.1", "P3.5"], "required": True},
@@ -81,7 +82,7 @@ def silent(mine: Member) -> dict[str, object]:
 
 def only_planned(name: str) -> dict[str, object]:
     """The result in a run that has shown what it would change, which is its verdict."""
-    words = "would be changed, as said above; without --check, it is"
+    words = "would be changed, as said above; run the same without --check to change it"
     closing.leave(name, "health", [f"semi-sync: cluster {name}: {words}"], False)
     return {"skipped": True, "skip_reason": "nothing was changed that could be judged"}
 
@@ -167,16 +168,15 @@ class ActionModule(ActionBase):
         command = cluster.command(task_vars, shelf.cluster)
         last = closing_lines.closing_lines(rows, entries, shelf.cluster, command)
         closing.leave(shelf.cluster, "health", last, health == HEALTHY)
-        failure = {"failed": True, "msg": f"Cluster {shelf.cluster}: {verdict}"}
-        # The result is printed if it is a failure, and only a variable has a use for all of it.
-        everything = {"checkpoints": rows, "findings": entries}
+        # A failure is printed with all of its result: only a variable has a use for these.
+        everything = {"verdict": verdict, "checkpoints": rows, "findings": entries}
+        failure = {"failed": True, "msg": f"Cluster {shelf.cluster} is {health}: {SAID_LAST}"}
         return {
             **(everything if self._task.register else {}),
             "path": path,
             "cluster": shelf.cluster,
-            "verdict": verdict,
             "health": health,
-            **({} if health == HEALTHY else failure),
+            **({"verdict": verdict} if health == HEALTHY else failure),
         }
 
     def tell(
@@ -235,8 +235,13 @@ class ActionModule(ActionBase):
         )
         judged["checkpoints"] = check.at(shelf.at, judged["checkpoints"])
         path = shelf.keep_drill(judged)
-        display.display(check.table(judged["checkpoints"], shelf.cluster))
-        display.display(f"  {drill_outcome.drill_line(judged)}" + (f"\n  {path}" if path else ""))
+        said = drill_outcome.drill_line(judged)
+        lines = [check.table(judged["checkpoints"], shelf.cluster), f"  {said}"]
+        display.display("\n".join([*lines, *([f"  {path}"] if path else [])]))
+        last = [f"semi-sync: cluster {shelf.cluster}: {said}"]
+        if judged["outcome"] != PASSED:
+            last.append(f"  {judged['reason']}")
+        closing.leave(shelf.cluster, f"drill of {judged['replica']}", last, len(last) == 1)
         words = f"drill of {judged['replica']} failed: {judged['reason']}"
         failure = {"failed": True, "msg": f"Cluster {shelf.cluster}: {words}"}
         return {

@@ -46,9 +46,9 @@ class CallbackModule(CallbackBase):
         values = result._result
         if result._task.action not in ACTIONS:
             return False
-        if "verdict" not in values:
+        if "health" not in values:
             return False
-        self.clusters[values["cluster"]] = (values["health"], values["verdict"])
+        self.clusters[values["cluster"]] = (values["health"], values.get("verdict", "see above"))
         return True
 
     def v2_runner_on_ok(self, result: Any) -> None:

@@ -22,6 +22,8 @@ from ansible import constants
 from ansible.utils.display import Display
 
 PREFIX = "semisync-closing-"
+# Where to read more, which is said before the verdicts.
+REPORT = "report"
 # With more clusters than these, those without anything to do are only counted.
 MANY = 10
 # Ansible prints one document with these.
@@ -32,7 +34,7 @@ def leave(cluster: str, about: str, lines: list[str], well: bool = True) -> None
     """Leave a verdict for the end of the run; it replaces an earlier one about the same.
 
     Args:
-        cluster: the cluster's name.
+        cluster: the cluster's name; empty for what is said of none.
         about: what the verdict is about, such as "health".
         lines: its text, at most five.
         well: whether there is nothing to do.
@@ -55,7 +57,7 @@ def waiting() -> list[dict[str, object]]:
             if name.startswith(PREFIX) and not name.endswith(".new"):
                 with open(os.path.join(constants.DEFAULT_LOCAL_TMP, name), "rb") as stream:
                     kept.append(json.loads(stream.read()))
-    return sorted(kept, key=lambda one: (one["cluster"], one["at"]))
+    return sorted(kept, key=lambda one: (one["cluster"], one["about"] != REPORT, one["at"]))
 
 
 def text(kept: list[dict[str, object]]) -> str:

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from ansible import constants, context
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    closing,
+    durability_mode,
+    settings,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints import Canary
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST, Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
@@ -35,6 +39,9 @@ CLEARED = "__semisync_rejoin_cleared"
 REPLACED = "__semisync_rejoin_replaced"
 # And the one of a replica that another run is to bring over.
 LEFT_BEHIND = "__semisync_rejoin_behind"
+
+# A reason of at most so many characters fits into a line or two of a terminal.
+SHORT = 160
 
 display = Display()
 
@@ -307,14 +314,18 @@ def refuse(
 
 def refused(text: str, host: str) -> dict[str, object]:
     """The result of a task that fails with a refusal. The first host of the cluster that gets there
-    gives the reason, once in a run; the others name that host.
+    gives the reason, once in a run; the others name that host. A short reason is all hosts', because
+    Ansible shows the place of each different one.
     """
-    speaker_host = said_by(text, host)
+    speaker_host, short = said_by(text, host), len(text) <= SHORT
     if speaker_host in (None, host):
+        words = text if short else f"{host} says why above"
+        closing.leave("", text, [f"semi-sync: FAILED: {words}"], False)
         return {"failed": True, "msg": text}
+    pointing = f"Refused with the rest of its cluster; {speaker_host} says why."
     return {
         "failed": True,
-        "msg": f"Refused with the rest of its cluster; {speaker_host} says why.",
+        "msg": text if short else pointing,
         "refused_with": speaker_host,
     }
 

@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     inventory,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster import TaskVariables
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     apply,
     problems,
@@ -26,6 +26,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
 
 # The side of a host that a failover left behind.
 HELD = "held"
+
+# A host that has failed in this play has given its reason.
+SAID_ITSELF = "it failed before, and says why above"
 
 display = Display()
 
@@ -46,6 +49,10 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
     if alone:
         # Its failover continued without the hosts that it could not read.
         members = [member for member in members if member.info is not None]
+    for member in members:
+        reasoned = member.info is None and member.error not in ("", LOST)
+        if reasoned and cluster.lost(variables.task_vars, member.host):
+            member.error = SAID_ITSELF
     me = variables.task_vars["inventory_hostname"]
     cluster.refuse(
         variables.task_vars,

@@ -17,7 +17,12 @@ from ansible import constants, context
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Plan
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    closing,
+    cluster,
+    results,
+    settings,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
@@ -412,6 +417,21 @@ class RunContext:
     def say(self, lines: Sequence[str]) -> None:
         """Show lines to the operator."""
         display.display("\n".join(lines))
+
+    def end_with(self, about: str, lines: Sequence[str], playbook: str = "") -> None:
+        """Have the run end with these lines, and name the playbook to run next.
+
+        Args:
+            about: what they are about; later ones about the same replace them.
+            lines: the first begins with the cluster's name.
+            playbook: its name, with its options.
+        """
+        first, *others = lines
+        told = [f"semi-sync: cluster {self.name}: {first}", *(f"  {words}" for words in others)]
+        if playbook:
+            command = cluster.command(self.task_vars, self.name)
+            told.append(f"  next: {command.replace('PLAYBOOK', playbook)}")
+        closing.leave(self.name, about, told, not playbook)
 
 
 def local_file(name: str) -> str:

@@ -287,6 +287,30 @@ def failover_lines(kept: Certificate) -> list[str]:
     return [*lines, f"  VERDICT {certificate.verdict_line(kept)}"]
 
 
+def first_lines(kept: Certificate, refused: list[Case]) -> tuple[list[str], str]:
+    """What was judged before a failover in two lines, and the playbook to run next."""
+    way = f"failover from {kept['from']} to {kept['to'] or 'no replica'}"
+    verdict = f"VERDICT {certificate.verdict_line(kept)}"
+    if not refused:
+        return [f"{way}: possible, nothing was changed", verdict], "failover"
+    first = refused[0]
+    more = f", and {len(refused) - 1} more" if refused[1:] else ""
+    return [f"{way}: refused{more}: {first.name}: {first.words}", f"do: {first.remedy}"], ""
+
+
+def last_lines(kept: Certificate) -> tuple[list[str], str]:
+    """The final certificate in a few lines, and the playbook to run next."""
+    way = f"failover from {kept['from']} to {kept['to'] or 'no replica'}"
+    lines = [f"{way}: {kept['outcome']}" + (f" ({kept['reason']})" if kept["reason"] else "")]
+    if kept["outcome"] == REFUSED:
+        return lines, "failover --check"
+    lines.append(f"VERDICT {certificate.verdict_line(kept)}")
+    if kept["outcome"] != DONE:
+        return lines, "failover --check"
+    lines.append(f"{kept['from']} is held: do not start it, and keep writers away from it")
+    return lines, "verify"
+
+
 def failover_failure(kept: Certificate, parts: Parts) -> str:
     """Why the run fails; empty if the replica took over, and all others follow it."""
     where, target = f"Cluster {kept['cluster']!r}", kept["to"]

@@ -134,6 +134,7 @@ def plan(
     if run.speaks() and anew:
         run.say(certificate.certificate_lines(kept, refused))
         run.say([f"  {certificate.fence_words(evidence)}"])
+        run.end_with("failover", *failover_outcome.first_lines(kept, refused))
         if run.check_mode and not refused:
             run.say([f"  {one['host']}: {one['statement']};" for one in kept["statements"]])
     if refused:
@@ -352,6 +353,7 @@ def report(run: RunContext, facts: Facts) -> dict[str, object]:
     if run.speaks():
         result["path"] = save_certificate(run, kept)
         run.say(failover_outcome.failover_lines(kept))
+        run.end_with("failover", *failover_outcome.last_lines(kept))
         if kept["outcome"] in (DONE, UNDONE):
             run.forget(results.BEGUN)
     wrong = failover_outcome.failover_failure(kept, parts)

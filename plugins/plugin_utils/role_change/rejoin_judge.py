@@ -34,6 +34,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_r
     FILE,
     came_back_words,
     follows_point,
+    last_lines,
     record_of,
     rejoin_lines,
     verdict_point,
@@ -85,6 +86,7 @@ def judged_rejoin(facts: RejoinFacts) -> dict[str, object]:
         kept["before"] = first_verdict(facts.planned()["record"])
     if speaks(facts):
         run.say(rejoin_lines(kept))
+        run.end_with("rejoin", last_lines(kept), "" if kept["outcome"] == NOTHING else "rejoin")
         save_record(facts, kept)
     if against:
         words = f"{former.host}: {blocked}" if blocked else why_not(kept, against)
@@ -310,7 +312,9 @@ def report(facts: RejoinFacts) -> dict[str, object]:
     if speaks(facts):
         save_record(facts, kept)
         if good:
-            facts.run.say([came_back_words(kept, former, source) + asynchronous_words(facts)])
+            words = came_back_words(kept, former, source) + asynchronous_words(facts)
+            facts.run.say([words])
+            facts.run.end_with("rejoin", [f"rejoin of {former}: done", words], "verify")
     if not good:
         raise cluster.RefusedError(
             f"{former} was brought back, but does not follow {source}, or has transactions that"

@@ -206,6 +206,14 @@ def rejoin_lines(kept: RejoinRecord) -> list[str]:
     return lines
 
 
+def last_lines(kept: RejoinRecord) -> list[str]:
+    """What was judged before a rejoin, in two lines."""
+    return [
+        f"rejoin of {kept['host']} to {kept['source']}: {kept['outcome']}",
+        f"VERDICT {kept['verdict']}{verdict_words(kept)}",
+    ]
+
+
 def verdict_words(kept: RejoinRecord) -> str:
     if kept["verdict"] == CANNOT_TELL:
         return ": " + "; ".join(kept["why"])

@@ -331,6 +331,16 @@ def switchover_lines(record_of: SwitchoverRecord) -> list[str]:
     ]
 
 
+def last_lines(record_of: SwitchoverRecord) -> tuple[list[str], str]:
+    """A record in one or two lines, and the playbook to run next."""
+    way = f"switchover from {record_of['from']} to {record_of['to']}"
+    reason = f" ({record_of['reason']})" if record_of["reason"] else ""
+    lines = [f"{way}: {record_of['outcome']}{reason}"]
+    if record_of["writers_waited_ms"] is not None:
+        lines.append(f"no server took writes for {record_of['writers_waited_ms']:.0f} ms")
+    return lines, "switchover" if record_of["outcome"] == UNKNOWN else "verify"
+
+
 def switchover_failure(record_of: SwitchoverRecord, parts: Parts, settled_too: bool) -> str:
     """Why the run fails; empty if the role moved and everything else is done."""
     source, target, reason = record_of["from"], record_of["to"], record_of["reason"]

@@ -178,6 +178,7 @@ def report(run: RunContext) -> dict[str, object]:
         result["path"] = save_record(run, planned, record)
         told = switchover_outcome.switchover_lines(record)
         run.say([line for line in told if not settled or line.startswith(SETTLED)])
+        run.end_with("switchover", *switchover_outcome.last_lines(record))
     wrong = switchover_outcome.switchover_failure(record, parts, settled)
     if wrong:
         result.update(cluster.refused(wrong, run.host))

@@ -37,7 +37,8 @@ class Display:
 
 
 @pytest.fixture
-def health():
+def health(monkeypatch, tmp_path):
+    monkeypatch.setattr(callback.closing.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
     module = callback.CallbackModule()
     module._display = Display()
     return module
@@ -76,3 +77,10 @@ def test_a_playbook_of_something_else_has_no_line(health):
     health.v2_runner_on_ok(Result("db1", "copy", {"changed": True}))
     health.v2_runner_on_ok(Result("db2", "semisync_verdict", {"skipped": True}))
     assert closing(health) == []
+
+
+def test_what_the_run_ends_with_by_itself_is_not_said_before(health):
+    callback.closing.leave("shop", "health", ["semi-sync: cluster shop: healthy"])
+    health.v2_runner_on_ok(Result("db1", "semisync_verdict", VERDICT))
+    health.v2_runner_on_failed(Result("db3", "semisync_verdict", BAD))
+    assert [line.split(":")[1] for line in closing(health)] == [" cluster crm"]

@@ -225,14 +225,21 @@ def run_folder(monkeypatch, tmp_path):
 
 
 def test_a_refusal_is_said_once_in_a_run_and_every_host_fails(run_folder):
-    results = [cluster.refused("Cluster 'a': no", host) for host in ("a2", "a1", "a3", "a2")]
+    text = f"Cluster 'a': {'no' * cluster.SHORT}"
+    results = [cluster.refused(text, host) for host in ("a2", "a1", "a3", "a2")]
     assert all(result["failed"] for result in results)
-    assert [result["msg"] == "Cluster 'a': no" for result in results] == [True, False, False, True]
+    assert [result["msg"] == text for result in results] == [True, False, False, True]
     assert results[1] == {
         "failed": True,
         "msg": "Refused with the rest of its cluster; a2 says why.",
         "refused_with": "a2",
     }
+
+
+def test_a_short_refusal_is_the_same_for_all_hosts_and_names_who_speaks(run_folder):
+    results = [cluster.refused("Cluster 'a': no", host) for host in ("a2", "a1")]
+    assert {result["msg"] for result in results} == {"Cluster 'a': no"}
+    assert [result.get("refused_with") for result in results] == [None, "a2"]
 
 
 def test_another_refusal_is_said_as_well(run_folder):
