@@ -16,12 +16,12 @@ options:
     description:
       - V(looked) asks a server of MySQL for XA transactions that stay prepared. MariaDB has nothing
         to be asked.
-      - V(checked) asks a server of MySQL for tables that a newer version could not use, with
-        C(CHECK TABLE ... FOR UPGRADE). This locks each table that was not checked before, for a
-        moment or for a second, and notes that in the server's dictionary. Of MariaDB nothing is
-        asked, because C(mariadb-upgrade) repairs such tables.
+      - V(checked) asks a server of MySQL for tables that an older version left, with
+        C(CHECK TABLE ... FOR UPGRADE), until one of them is in use. This locks each table that was
+        not checked before, for a second at most, and notes that in the server's dictionary. Of
+        MariaDB nothing is asked, because C(mariadb-upgrade) repairs such tables.
       - V(prepared) sets C(innodb_fast_shutdown) of a server that is stopped next. On MySQL it waits
-        for a moment without a prepared XA transaction.
+        for a moment without a prepared XA transaction, and stops a replica's applier in it.
       - V(upgraded) runs C(mariadb-upgrade) on MariaDB, outside the binary log. MySQL from 8.0.16 on
         has upgraded its system tables when it started. Before that it fails if the server has
         another version than O(version), or takes writes although O(closed) says that it must not.
@@ -104,6 +104,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     login,
     upgrade_check,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import default_channel
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
@@ -119,24 +120,36 @@ DONE_BEFORE = "already upgraded"
 
 
 def prepare(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    """Choose how the server stops.
+    """Choose how the server stops, in a moment without prepared XA transactions.
 
     Raises:
-        ValueError: XA transactions stay prepared.
+        ValueError: there is no such moment.
     """
-    seconds = module.params["timeout"]
-    left = 0 if names.mariadb else upgrade_check.wait_for_none(server, seconds)
-    if left:
-        raise ValueError(
-            f"XA transactions were prepared for {seconds} s ({left} now), with which MySQL must not"
-            " be upgraded; end each that XA RECOVER lists on the source, with XA COMMIT or XA"
-            " ROLLBACK there, and the replicas get it"
-        )
+    if not names.mariadb and not module.check_mode:
+        let_none_be_prepared(server, names, module.params["timeout"])
     wanted = str(module.params["fast_shutdown"])
     changed = server.variables()["innodb_fast_shutdown"] != wanted
     if changed and not module.check_mode:
         server.rows(f"SET GLOBAL innodb_fast_shutdown = {wanted}")
     return {"changed": changed}
+
+
+def let_none_be_prepared(server: Server, names: Names, seconds: int) -> None:
+    """Stop a replica's applier in a moment without prepared XA transactions.
+
+    Raises:
+        ValueError: there is no such moment.
+    """
+    channel = default_channel(server.channels(names))
+    applies = bool(channel and channel["sql_running"] == "Yes")
+    left = upgrade_check.stop_without_prepared(server, names, applies, seconds)
+    if left:
+        raise ValueError(
+            f"XA transactions were prepared for {seconds} s ({left} now), with which MySQL must not"
+            " be upgraded; pause their transaction manager, or end on the source those that XA"
+            " RECOVER lists there, and run this again. One that the source does not have is errant"
+            " here"
+        )
 
 
 def check_tables(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:

@@ -7,17 +7,17 @@ and prepared XA transactions (MySQL 8.4 manual, "Preparing Your Installation for
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login, sql
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login, sql
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+    from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
     from ansible_collections.dbre.semisync.plugins.types.shapes import TableCheck
 
 TABLES = (
@@ -26,10 +26,13 @@ TABLES = (
     " 'performance_schema') ORDER BY 1, 2"
 )
 # CHECK TABLE locks a table that was not checked before, and everyone else who wants it waits as
-# long as it waits for the lock.
-PATIENCE = "SET SESSION lock_wait_timeout = 1"
-# ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK; then ER_OPTION_PREVENTS_STATEMENT, for super_read_only.
-LOCKED, READ_ONLY = (1205, 1213), 1290
+# long as it waits for the lock. Its messages are compared with the server's own English.
+SESSION = "SET SESSION lock_wait_timeout = 1, lc_messages = 'en_US'"
+# ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK: the same as an error, or as a message of CHECK TABLE if the
+# table could not be opened (sql_admin.cc).
+LOCKED, WAITED = (1205, 1213), ("Lock wait timeout exceeded", "Deadlock found")
+# ER_OPTION_PREVENTS_STATEMENT: the server is super_read_only, and would note that it was checked.
+READ_ONLY = 1290
 # Kinds of messages of CHECK TABLE that say nothing against a table (MySQL manual, "CHECK TABLE").
 HARMLESS = ("note", "info", "warning")
 FINE = ("OK", "Table is already up to date")
@@ -40,25 +43,27 @@ Table = tuple[str, str]
 
 
 def tables(server: Server, seconds: float) -> TableCheck:
-    """Ask about every table, one after another; no rows are read. At the first that others use, it
-    ends: each costs those who wait behind it a second.
+    """Ask about every table, one after another; no rows are read. At the first that is not checked,
+    it ends: each costs those who wait behind it a second.
 
     Args:
         seconds: for all together.
+
+    Raises:
+        ServerError: the server is gone.
     """
-    server.rows(PATIENCE)
+    server.rows(SESSION)
     end, listed = time.monotonic() + seconds, every_table(server)
     number, wrong, why = 0, list[str](), ""
-    with contextlib.ExitStack() as opened:
-        for table in listed:
-            if time.monotonic() >= end:
-                why = f"{seconds:g} s were not enough"
-            else:
-                wrong_here, why = checked(server, table, opened)
-                wrong += wrong_here
-            if why:
-                break
-            number += 1
+    for table in listed:
+        if time.monotonic() >= end:
+            why = f"{seconds:g} s (semisync_restart_timeout) were not enough"
+        else:
+            wrong_here, why = checked(server, table)
+            wrong += wrong_here
+        if why:
+            break
+        number += 1
     there = of_tables(wrong, every_table(server)) if wrong else []
     return {"tables": number, "of": len(listed), "wrong": there, "unchecked": why}
 
@@ -67,29 +72,24 @@ def every_table(server: Server) -> list[Table]:
     return [(text(row["schema"]), text(row["name"])) for row in server.rows(TABLES)]
 
 
-def checked(server: Server, table: Table, opened: contextlib.ExitStack) -> tuple[list[str], str]:
-    """(what the server says against a table, why it was not checked). To note that a table was
-    checked, a server that is super_read_only must not be so for a moment.
+def checked(server: Server, table: Table) -> tuple[list[str], str]:
+    """(what the server says against a table, why it was not checked).
 
     Raises:
         ServerError: the server is gone.
     """
     try:
-        try:
-            return problems(server.rows(statement(table))), ""
-        except ServerError as error:
-            if error.number != READ_ONLY:
-                raise
-            opened.enter_context(connection.open_to_root(server))
-            return problems(server.rows(statement(table))), ""
+        said = problems(server.rows(statement(table)))
     except ServerError as error:
         if error.number in LOCKED:
             return [], f"{dotted(table)} is in use: {error}"
-        if error.number in login.NOT_ALLOWED:
-            return [], f"the login lacks a privilege on {dotted(table)}, SELECT: {error}"
-        if error.number == READ_ONLY:
+        if error.number == READ_ONLY or error.number in login.NOT_ALLOWED:
             return [], f"{dotted(table)}: {error}"
         raise
+    waited = [words for words in said if any(one in words for one in WAITED)]
+    return (
+        ([], f"{waited[0]}; it is in use, or a backup locks the server") if waited else (said, "")
+    )
 
 
 def dotted(table: Table) -> str:
@@ -133,11 +133,22 @@ def xids(server: Server) -> set[tuple[str, ...]]:
     return {tuple(str(value) for value in row.values()) for row in server.rows("XA RECOVER")}
 
 
-def wait_for_none(server: Server, seconds: float) -> int:
-    """Wait for a moment without a prepared XA transaction; 0, or how many there still are."""
+def stop_without_prepared(server: Server, names: Names, applies: bool, seconds: float) -> int:
+    """Stop a replica's applier in a moment without a prepared XA transaction, so that none comes
+    before the server stops; 0, or how many there still are, and then it applies as before.
+
+    Args:
+        applies: whether its applier runs.
+    """
+    stop, start = (f"{word} {names.replica_word} SQL_THREAD" for word in ("STOP", "START"))
     end = time.monotonic() + seconds
     while True:
         left = len(xids(server))
+        if not left and applies:
+            server.rows(stop)
+            left = len(xids(server))
+            if left:
+                server.rows(start)
         if not left or time.monotonic() >= end:
             return left
         time.sleep(0.1)

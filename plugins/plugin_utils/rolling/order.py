@@ -113,7 +113,7 @@ def lines(
         steps.append(f"the source's role returns to {order.back}")
     if to and order.replicas and source_of(members).facts["engine"] != "mariadb":
         said.append(
-            f"  Before the first, the replicas are asked for tables that {to} could not use"
+            "  Before the first, the replicas are asked for tables that an older version left"
             " (CHECK TABLE ... FOR UPGRADE)"
         )
     said += [f"  {number}. {words}" for number, words in enumerate(steps, 1)]

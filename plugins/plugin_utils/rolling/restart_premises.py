@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 UNPROTECTED = "unprotected"
 # That in which upgrade.yml has not been run on such servers.
 UNTRIED = "untried"
-# That in which not every table was checked before an upgrade.
-UNCHECKED = "unchecked"
-CASES = (UNPROTECTED, UNTRIED, UNCHECKED)
+# That in which a server says something against its tables before an upgrade.
+TABLES = "tables"
+CASES = (UNPROTECTED, UNTRIED, TABLES)
 
 
 def reading_refusals(members: list[Member], known: Mark | None) -> list[str]:

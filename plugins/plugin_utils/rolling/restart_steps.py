@@ -293,20 +293,20 @@ def restarts(
 
 
 def judge_tables(run: RunContext) -> dict[str, object]:
-    """Refuse what servers say against their own tables.
+    """Refuse what servers say against their own tables, and say which tables were not checked.
 
     Raises:
-        RefusedError: there is something.
+        RefusedError: there is something against one.
     """
     run.take_members()
-    own = run.own
-    wrong = upgrade_premises.table_refusals(
-        run.results_of(UPGRADE_CHECK), own["upgrade_to"], own["restart_accept"]
-    )
+    checks = run.results_of(UPGRADE_CHECK)
+    wrong = upgrade_premises.table_refusals(checks, run.own["restart_accept"])
     if wrong:
         raise cluster.RefusedError(
-            f"Nothing was stopped for this. Cluster {run.name!r}: {'; '.join(wrong)}"
+            f"No server was stopped. Cluster {run.name!r}: {'; '.join(wrong)}"
         )
+    if run.speaks():
+        run.say(upgrade_premises.unchecked_lines(checks))
     return {"changed": False}
 
 

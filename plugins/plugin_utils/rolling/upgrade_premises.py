@@ -171,39 +171,49 @@ def transaction_refusals(source: Member, look: OwnLook) -> list[str]:
         ]
     return [
         f"{host}: XA transactions stay prepared ({prepared}), with which MySQL must not be"
-        " upgraded; end each that XA RECOVER lists there with XA COMMIT or XA ROLLBACK, on this"
-        " host only: its replicas get it"
+        " upgraded; ask the transaction manager whose they are. If none has them, end each that XA"
+        " RECOVER lists with XA COMMIT or XA ROLLBACK, on this host only: its replicas get it"
     ]
 
 
-def table_refusals(checks: Mapping[str, OwnCheck], to: str, accepted: list[str]) -> list[str]:
-    """What servers say against their tables, or that they were not all asked about.
+def table_refusals(checks: Mapping[str, OwnCheck], accepted: list[str]) -> list[str]:
+    """What servers say against their tables, or that they could not be asked.
 
     Args:
         checks: host -> its server's check, empty for a host that was not to be asked.
         accepted: names of cases that are accepted.
     """
-    asked = {host: check for host, check in checks.items() if check}
-    refusals = [words for host, check in asked.items() for words in wrong_tables(host, check, to)]
-    if restart_premises.UNCHECKED in accepted:
-        return refusals
-    return refusals + [
-        f"{host}: {check.get('tables', 0)} of {check.get('of', 'its')} tables were checked"
-        f" ({check.get('unchecked') or check['msg']}). Run this again when nothing holds it up, or"
-        " check them with mysqlcheck --check-upgrade --all-databases and accept this with"
-        f" -e semisync_restart_accept={restart_premises.UNCHECKED}"
-        for host, check in asked.items()
-        if check.get("unchecked") or "msg" in check
-    ]
+    refusals = []
+    for host, check in checks.items():
+        wrong = check.get("wrong", [])
+        if "msg" in check:
+            refusals.append(
+                f"{host}: it could not be asked about its tables ({check['msg']}); correct that,"
+                " and run this again"
+            )
+        if wrong and restart_premises.TABLES not in accepted:
+            refusals.append(wrong_tables(host, wrong))
+    return refusals
 
 
-def wrong_tables(host: str, check: OwnCheck, to: str) -> list[str]:
-    wrong = check.get("wrong", [])
+def wrong_tables(host: str, wrong: list[str]) -> str:
+    """What a server says against its tables, and what to do."""
     more = f", and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-    return [
+    return (
         f"{host}: CHECK TABLE ... FOR UPGRADE says {'; '.join(wrong[:SHOWN])}{more}; repair or drop"
-        f" these tables on the source before the upgrade to {to}"
-    ] * bool(wrong)
+        " these tables on the source, or accept this with"
+        f" -e semisync_restart_accept={restart_premises.TABLES}"
+    )
+
+
+def unchecked_lines(checks: Mapping[str, OwnCheck]) -> list[str]:
+    """What is said of servers whose tables were not all checked. Nothing is known against them."""
+    return [
+        f"{host}: {check['tables']} of {check['of']} tables were checked; {check['unchecked']}."
+        " MySQL Shell's util.checkForServerUpgrade() looks at more"
+        for host, check in checks.items()
+        if check.get("unchecked")
+    ]
 
 
 def waiting_refusals(members: list[Member], left: list[str], lossless: bool) -> list[str]:

@@ -257,22 +257,25 @@ def test_transactions_that_stay_prepared_are_refused_on_the_source_while_anythin
         ({}, "", False),
         ({"skipped": True, "changed": False}, "", False),
         ({"tables": 9, "of": 9, "wrong": [], "unchecked": ""}, "", False),
-        ({"wrong": ["s.t: Table rebuild required"]}, "FOR UPGRADE says s.t: Table rebuild", False),
-        ({"wrong": list("abcdefg")}, "says a; b; c; d; e, and 2 more; repair or drop", False),
-        (
-            {"tables": 2, "of": 9, "wrong": [], "unchecked": "s.t is in use"},
-            "db2: 2 of 9 tables were checked (s.t is in use)",
-            True,
-        ),
-        ({"msg": "gone"}, "0 of its tables were checked (gone)", True),
+        ({"wrong": ["s.t: Table rebuild required"]}, "FOR UPGRADE says s.t: Table rebuild", True),
+        ({"wrong": list("abcdefg")}, "says a; b; c; d; e, and 2 more; repair or drop", True),
+        ({"msg": "gone"}, "could not be asked about its tables (gone)", False),
     ],
 )
 def test_what_a_server_says_against_its_tables_is_refused(check, words, accepted):
-    said = upgrade_premises.table_refusals({"db1": {}, "db2": check}, "8.4", [])
+    said = upgrade_premises.table_refusals({"db1": {}, "db2": check}, [])
     assert len(said) == bool(words) and words in "".join(said)
     assert all(one.startswith("db2: ") for one in said)
-    said = upgrade_premises.table_refusals({"db2": check}, "8.4", ["unchecked"])
+    said = upgrade_premises.table_refusals({"db2": check}, ["tables"])
     assert bool(said) is (bool(words) and not accepted)
+
+
+def test_that_tables_were_not_checked_is_said_and_no_refusal():
+    # What is not known is neither fine nor wrong.
+    check = {"tables": 2, "of": 9, "wrong": [], "unchecked": "s.t is in use"}
+    assert upgrade_premises.table_refusals({"db2": check}, []) == []
+    (said,) = upgrade_premises.unchecked_lines({"db1": {}, "db2": check})
+    assert said.startswith("db2: 2 of 9 tables were checked; s.t is in use.")
 
 
 def test_another_version_than_that_of_the_run_that_began_is_refused():
