@@ -314,8 +314,8 @@ def refuse(
 
 def refused(text: str, host: str) -> dict[str, object]:
     """The result of a task that fails with a refusal. The first host of the cluster that gets there
-    gives the reason, once in a run; the others name that host. A short reason is all hosts', because
-    Ansible shows the place of each different one.
+    gives the reason, once in a run; the others name that host. A short reason is that of all hosts,
+    because Ansible shows the place of each different one.
     """
     speaker_host, short = said_by(text, host), len(text) <= SHORT
     if speaker_host in (None, host):

@@ -46,7 +46,7 @@ def runner(action_class: type[ActionBase], monkeypatch: Any, folder: Any) -> Any
         action: Any = object.__new__(action_class)
         action._templar = Templar()
         action._task = types.SimpleNamespace(
-            args=arguments or {}, check_mode=check_mode, register="said"
+            args=arguments or {}, check_mode=check_mode, register="said", _uuid="a task's"
         )
         return action.run(
             task_vars={

@@ -16,6 +16,16 @@ from typing import Any
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils import closing
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
+    closing_lines,
+    kinds,
+    listing,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    failover_outcome,
+    switchover_outcome,
+)
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -138,3 +148,80 @@ def test_a_worker_prints_nothing(folder, capfd):
     assert capfd.readouterr().out == ""
     closing.close(os.getpid())
     assert capfd.readouterr().out == "healthy\n"
+
+
+def finding(name: str, host: str = "db1", severity: str = "critical") -> Any:
+    """A finding as results have it."""
+    texts = {"title": name, "evidence": "it was seen", "why": "", "source": "", "remedy": "repair"}
+    return {"id": name, "host": host, "severity": severity, **texts}
+
+
+PASSED = check.row("P0", "db1", "it runs", "Yes", "Yes", True)
+FAILED = check.row("P3.4", "db1", "status is ON", "ON", "OFF", False)
+UNSEEN = [
+    check.unseen(point, "db2", "it runs", "Yes", "no server answered") for point in ("P0", "P4.1")
+]
+COMMAND = "ansible-playbook -i hosts dbre.semisync.PLAYBOOK --limit shop"
+
+
+@pytest.mark.parametrize(
+    "rows,entries,step",
+    [
+        ([PASSED], [finding("no_tls", severity="warning")], ""),
+        ([FAILED], [], COMMAND.replace("PLAYBOOK", "site") + " --check --diff"),
+        ([FAILED], [finding("semisync_off")], COMMAND.replace("PLAYBOOK", "site")),
+        (
+            UNSEEN,
+            [finding("source_not_read")],
+            COMMAND.replace("PLAYBOOK", "failover") + " --check",
+        ),
+        ([FAILED], [finding("two_sources")], "docs/findings.md#two_sources"),
+        ([PASSED, *UNSEEN], [], "have db2 read"),
+    ],
+)
+def test_the_last_line_says_what_to_run_next(rows, entries, step):
+    said = closing_lines.next_step(rows, entries, COMMAND)
+    assert step in said and bool(step) == bool(said)
+
+
+def test_playbooks_are_named_for_findings_that_there_are():
+    assert set(closing_lines.PLAYBOOKS) <= set(kinds.TABLE)
+    playbooks = {name.partition(" ")[0] for name in closing_lines.PLAYBOOKS.values()}
+    assert all((PROJECT / "playbooks" / f"{name}.yml").is_file() for name in playbooks)
+
+
+def test_checkpoints_that_passed_are_counted_and_one_reason_is_said_once():
+    lines = check.short_table([PASSED, FAILED, *UNSEEN], "shop", "/results/checkpoints.json")
+    head, failed, unseen = lines.splitlines()
+    assert head.endswith(
+        "1 passed, 1 failed, 0 not applicable, 2 unknown; all of them: -v, or "
+        "/results/checkpoints.json"
+    )
+    assert "P3.4" in failed and "P0, P4.1" in unseen and unseen.count("no server answered") == 1
+    assert len(check.table([PASSED, FAILED], "shop").splitlines()) == 3
+
+
+def test_a_finding_of_several_hosts_has_one_line():
+    alike = [finding("not_read", host, "info") for host in ("db1", "db2")]
+    _head, line = listing.table(alike, "shop").splitlines()
+    assert "db1, db2" in line
+
+
+def test_a_role_change_ends_with_what_became_of_it():
+    record = {"from": "db1", "to": "db2", "reason": "", "writers_waited_ms": 112.4}
+    lines, playbook = switchover_outcome.last_lines({**record, "outcome": "done"})
+    assert lines == ["switchover from db1 to db2: done", "no server took writes for 112 ms"]
+    assert playbook == "verify"
+    assert switchover_outcome.last_lines({**record, "outcome": "unknown"})[1] == "switchover"
+
+
+def test_a_failover_ends_with_its_verdict_or_with_why_it_was_refused():
+    verdict = {"verdict": "proven", "window": None, "reasons": [], "pending": [], "assumes": []}
+    kept = {"from": "db1", "to": "db2", "reason": "", "outcome": "done", **verdict}
+    lines, playbook = failover_outcome.last_lines(kept)
+    assert lines[1].startswith("VERDICT proven") and "db1 is held" in lines[2]
+    assert playbook == "verify"
+    alive = check.Case("source_answers", "the source is alive", "use switchover.yml")
+    lines, playbook = failover_outcome.first_lines(kept, [alive])
+    assert "the source is alive" in lines[0] and lines[1] == "do: use switchover.yml"
+    assert playbook == "" and failover_outcome.first_lines(kept, [])[1] == "failover"
