@@ -20,6 +20,13 @@ HEADER = (
 )
 
 
+# Switches that may be given with a prefix; other options, such as skip_networking, have such a name
+# of their own.
+SWITCHES = ("read_only", "super_read_only", "event_scheduler", "mysql_native_password")
+# Of a switch (MySQL manual, "Program Option Modifiers"): the value that each means.
+PREFIXES = {"skip_": "OFF", "disable_": "OFF", "enable_": "ON"}
+
+
 def canonical_name(option: str) -> str:
     """An option's variable name: '--loose-rpl-semi-sync-source-enabled' gives
     'rpl_semi_sync_source_enabled'.
@@ -29,6 +36,24 @@ def canonical_name(option: str) -> str:
         if name.startswith(prefix):
             name = name[len(prefix) :]
     return name
+
+
+def canonical_pair(option: str, value: str) -> tuple[str, str]:
+    """An option's variable name and value: '--skip-read-only' gives ('read_only', 'OFF')."""
+    name = canonical_name(option)
+    for prefix, meant in PREFIXES.items():
+        if name.startswith(prefix) and name[len(prefix) :] in SWITCHES:
+            # With 0 it means the opposite.
+            opposite = "OFF" if meant == "ON" else "ON"
+            return name[len(prefix) :], opposite if value == "0" else meant
+    return name, value
+
+
+def is_on(value: int | str) -> bool:
+    """Whether a server starts with a switch on by an option's value: without one it does, and what
+    it does not recognize, such as yes, it takes for OFF.
+    """
+    return str(value).strip().strip("'\"").lower() in ("", "1", "on", "true")
 
 
 def effective(pairs: list[tuple[str, str]]) -> dict[str, str]:
@@ -50,7 +75,7 @@ def print_defaults_pairs(text: str) -> list[tuple[str, str]]:
     for part in re.split(r"(?:^|\s)--(?=[A-Za-z])", text):
         name, _equals, value = part.strip().partition("=")
         if re.match(r"^[A-Za-z][\w.-]*$", name):
-            pairs.append((canonical_name(name), value.strip()))
+            pairs.append(canonical_pair(name, value.strip()))
     return pairs
 
 
@@ -65,7 +90,7 @@ def command_line_pairs(words: list[str]) -> list[tuple[str, str]]:
             if value is None:
                 # An option's value may be in the next word.
                 value = behind[0] if behind and not behind[0].startswith("-") else ""
-            pairs.append((canonical_name(name), value))
+            pairs.append(canonical_pair(name, value))
     return pairs
 
 

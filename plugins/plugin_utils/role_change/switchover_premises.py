@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
@@ -22,6 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import PASSED
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     LogsBegin,
     SwitchoverLook,
@@ -123,6 +125,7 @@ def premises(
     yield from versions_premises(source, target, members, upgrades)
     yield from semisync_premises(source, target, members)
     yield from positions_premises(source, target, members, looks, settings)
+    yield from fence_premises(source)
     yield from connection_premises(source, target, members, looks, settings)
     yield from work_premises(source, target, looks, settings)
 
@@ -306,6 +309,29 @@ def log_premises(
                 f"{member.host} lacks {lacks}, which is purged there" if lacks else member.host,
                 f"let {member.host} catch up first, or seed it again",
             )
+
+
+def fence_premises(source: Member) -> Iterator[Check]:
+    """Whether the option file that makes the source start read-only while its role moves has the
+    last word: SET PERSIST overrides it, and so does the command line.
+    """
+    persisted, given = source.facts["persisted"], option_lines.command_line(source.facts)
+    overriding, remedies = list[str](), list[str]()
+    for name in ("read_only", "super_read_only"):
+        if not option_files.is_on(persisted.get(name, "ON")):
+            overriding.append(f"SET PERSIST has {name} = {persisted[name]}")
+            remedies.append(f"run RESET PERSIST {name} there")
+        if not option_files.is_on(given.get(name, "ON")):
+            overriding.append(f"its command line has {name} = {given[name]}")
+            remedies.append(f"remove {name} from its unit and restart its server")
+    means = "which overrides every option file: it could take writes although its role has moved"
+    yield premise(
+        "an option file can make it start read-only",
+        source.host,
+        not overriding,
+        f"{' and '.join(overriding)}, {means}" if overriding else "nothing overrides it",
+        " and ".join(remedies),
+    )
 
 
 def errant(source: Member, target: Member) -> Gtids:

@@ -116,6 +116,43 @@ def started_with(printed):
     return option_files.effective(option_files.print_defaults_pairs(printed))
 
 
+@pytest.mark.parametrize(
+    "option,value",
+    [
+        ("--skip-read-only", "OFF"),
+        ("--skip_read_only", "OFF"),
+        ("--disable-read-only", "OFF"),
+        ("--disable_read_only=0", "ON"),
+        ("--enable-read-only", "ON"),
+        ("--enable-read-only=0", "OFF"),
+        ("--read-only", ""),
+    ],
+)
+def test_a_switch_may_be_given_with_a_prefix(option, value):
+    printed = f"--read_only=1 {option}"
+    assert started_with(printed) == {"read_only": value}
+    words = ["/usr/sbin/mysqld", "--read-only=1", option]
+    assert option_files.effective(option_files.command_line_pairs(words)) == {"read_only": value}
+
+
+def test_an_option_that_begins_like_a_prefix_keeps_its_name():
+    printed = "--skip-networking --loose_skip_replica_start=ON --skip-name-resolve"
+    assert started_with(printed) == {
+        "skip_networking": "",
+        "skip_replica_start": "ON",
+        "skip_name_resolve": "",
+    }
+
+
+@pytest.mark.parametrize(
+    "value,on",
+    [("", True), ("ON", True), ("1", True), ("true", True), ("yes", False), ("2", False)],
+)
+def test_a_server_takes_what_it_does_not_recognize_for_off(value, on):
+    # MySQL 8.0: "option 'read_only': boolean value 'yes' was not recognized. Set to OFF."
+    assert option_files.is_on(value) is on
+
+
 def test_printed_defaults_of_mysql():
     found = started_with(MYSQL_PRINTED)
     assert found["bind_address"] == "*"

@@ -116,6 +116,40 @@ def test_an_authority_counts_for_nothing_without_tls():
     assert refusals(members, **wishes) == []
 
 
+@pytest.mark.parametrize(
+    "place,name,value,found,remedy",
+    [
+        ("persisted", "read_only", "OFF", "SET PERSIST", "run RESET PERSIST read_only there"),
+        (
+            "persisted",
+            "super_read_only",
+            "OFF",
+            "SET PERSIST",
+            "run RESET PERSIST super_read_only there",
+        ),
+        ("command_line", "read_only", "0", "its command line", "remove read_only from its unit"),
+    ],
+)
+def test_nothing_may_override_the_option_file_that_keeps_writers_out(
+    place, name, value, found, remedy
+):
+    members = cluster()
+    facts = members[0].info
+    where = facts[place] if place == "persisted" else facts["option_files"].setdefault(place, {})
+    where[name] = "ON"
+    assert refusals(members) == []
+    where[name] = value
+    (said,) = refusals(members)
+    assert said.startswith("db1: an option file can make it start read-only: ")
+    assert f"{found} has {name} = {value}" in said and remedy in said
+
+
+def test_what_the_target_starts_with_overrides_no_fence():
+    members = cluster()
+    members[1].info["persisted"]["read_only"] = "OFF"
+    assert refusals(members) == []
+
+
 def channel(**more):
     return lambda members: members[1].info["channel"].update(more)
 
