@@ -35,7 +35,11 @@ class ActionModule(ActionBase):
     TRANSFERS_FILES = False
     _requires_connection = False
 
-    def run(self, tmp: Any = None, task_vars: Any = None) -> Any:
+    def run(
+        self,
+        tmp: Any = None,
+        task_vars: Any = None,
+    ) -> Any:
         result = super().run(tmp, task_vars)
         _dummy, arguments = self.validate_argument_spec(argument_spec=SPEC)
         host = task_vars["inventory_hostname"]

@@ -98,4 +98,6 @@ def test_each_part_of_site_can_be_run_by_its_tag_in_their_order(shared_pair, tmp
         assert again.returncode == 0, again.stdout
         # What a run prints that has nothing to do is read every day.
         assert name != "site" or len(again.stdout.splitlines()) <= 70
-        assert f"semisync_{tag}" in again.stdout or tag != "verify" or "Checkpoints of" in again.stdout
+        assert (
+            f"semisync_{tag}" in again.stdout or tag != "verify" or "Checkpoints of" in again.stdout
+        )

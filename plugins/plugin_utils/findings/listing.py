@@ -29,7 +29,7 @@ def table(entries: list[Finding], name: str) -> str:
         return f"Findings of cluster {name}: none"
     alike: dict[tuple[str, ...], list[Finding]] = {}
     for entry in entries:
-        same = (entry["id"], entry["severity"], entry["evidence"], entry["remedy"])
+        same: tuple[str, ...] = (entry["id"], entry["severity"], entry["evidence"], entry["remedy"])
         alike.setdefault(same, []).append(entry)
     hosts = {same: ", ".join(one["host"] for one in group) for same, group in alike.items()}
     width = max([len(where) for where in hosts.values() if ", " not in where] + [0])
