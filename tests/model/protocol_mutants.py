@@ -129,7 +129,7 @@ def missed(name: str) -> bool:
     only when one host is slower than the others, which the short form leaves out.
     """
     story = ""
-    for how in (("--short",), ("--seconds", "300")):
+    for how in (("--short",), ("--seconds", "900")):
         words = [sys.executable, "-m", "model.protocol_search", *how, "--mutant", name]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         story = done.stdout.partition("WRONG\n")[2].partition("WRONG\n")[0]
