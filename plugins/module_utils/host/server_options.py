@@ -13,6 +13,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import (
     command,
     option_files,
+    option_reader,
     process,
     trust,
 )
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
         Variables,
     )
 
-# What else selects option files, if mysqld_safe or a unit sets it.
-READERS_ENVIRONMENT = ("MYSQL_HOME", "MYSQL_GROUP_SUFFIX")
 # What --print-defaults begins with, in every version.
 PRINTED = "would have been started with the following arguments"
 # What may follow mysqld in the name of a group of options, and a group of a server's own.
@@ -50,7 +49,7 @@ def readers_environment(pid: int) -> dict[str, str]:
         ]
     except OSError:
         return {}
-    return {name: value for name, value in pairs if name in READERS_ENVIRONMENT}
+    return {name: value for name, value in pairs if name in option_reader.ENVIRONMENT}
 
 
 def defaults_arguments(cmdline: list[str]) -> list[str]:
@@ -191,11 +190,12 @@ def print_defaults(
     if not server.program:
         return None, [], server.unknown
     words = [server.program, *arguments, "--print-defaults"]
+    reader = option_reader.command_text(words, environment)
     code, printed, stderr = command.run(module, trust.trusted_command(words), environment)
     if code == 0 and PRINTED in printed:
-        return " ".join(words), chosen(option_files.print_defaults_pairs(printed)), ""
+        return reader, chosen(option_files.print_defaults_pairs(printed)), ""
     said = " ".join(stderr.split()) or f"nothing of them, and ended with {code}"
-    return " ".join(words), [], f"{' '.join(words)} says {said}"
+    return reader, [], f"{reader} says {said}"
 
 
 def chosen(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:

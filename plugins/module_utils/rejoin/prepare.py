@@ -271,7 +271,8 @@ def settle_as_replica(
         return {"changed": False, "statements": []}
     steps = scheduled_events.leave(server, names)
     option_file = read_only_start.option_file_of(plan)
-    loosened = read_only_dropin.loosen(module, option_file)
+    persisted = server.persisted() if names.has_persisted_variables else {}
+    loosened = read_only_dropin.loosen(module, option_file, persisted)
     more = [
         *scheduled_events.scheduler_steps(module, option_file.reader, server, names),
         *strict_steps(module, option_file.reader, server, names),

@@ -7,6 +7,7 @@ channel and runs the events, and the old source gets the settings that the repli
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
@@ -49,7 +50,8 @@ def settle_roles(
         closed = canonical_value(global_text(server, "read_only")) == "1"
         if plan.part == SOURCE and closed:
             said += scheduled_events.leave(server, names)
-    fence_went = plan.unfence and take_fence_away(module, plan)
+    persisted = server.persisted() if plan.unfence and names.has_persisted_variables else {}
+    fence_went = plan.unfence and take_fence_away(module, plan, persisted)
     if fence_went and not module.check_mode:
         reader = plan.option_file.reader
         again = scheduled_events.scheduler_steps(module, reader, server, names)
@@ -93,7 +95,9 @@ def new_source_steps(plan: SwitchoverPlan, server: Server, names: Names) -> list
     return wanted + scheduled_events.take_over(server.events(), plan.event_states)[0]
 
 
-def take_fence_away(module: AnsibleModule, plan: SwitchoverPlan) -> bool:
+def take_fence_away(
+    module: AnsibleModule, plan: SwitchoverPlan, persisted: Mapping[str, str]
+) -> bool:
     """On the source, remove the fence; elsewhere as far as the server starts read-only all the
     same, see read_only_dropin.loosen(). Return whether anything goes.
 
@@ -102,7 +106,7 @@ def take_fence_away(module: AnsibleModule, plan: SwitchoverPlan) -> bool:
     """
     ours = plan.option_file
     if plan.part != TARGET:
-        return read_only_dropin.loosen(module, ours)
+        return read_only_dropin.loosen(module, ours, persisted)
     if module.check_mode:
         return dropin_place.stands(ours.path, ours.kind)
     return read_only_dropin.take_away(ours.path, ours.kind)

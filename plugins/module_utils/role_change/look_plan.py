@@ -112,7 +112,8 @@ class OptionFile(Plan):
     Attributes:
         kind: drop-in, a file of its own; or block, marked lines in another file.
         group: of the lines, such as mysqld.
-        reader: the command that prints what the server's option files say.
+        reader: the command that prints what the server's option files say; see host/option_reader.
+        command_line: what its command line says of read_only and the like, which overrides them.
         unknown: why path and the rest may be wrong; empty if they are known.
     """
 
@@ -121,6 +122,7 @@ class OptionFile(Plan):
     group: str
     reader: str | None = None
     unknown: str | None = None
+    command_line: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

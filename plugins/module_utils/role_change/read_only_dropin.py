@@ -8,14 +8,13 @@ that time a separate option file makes it start read-only, also for accounts tha
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import (
-    command,
     file_writing,
     option_files,
+    option_reader,
     trust,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
@@ -25,7 +24,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.dropin_p
     stands,
     without_block,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -116,12 +114,17 @@ def take_away(ours: str, kind: str) -> bool:
     return rest != text
 
 
-def loosen(module: AnsibleModule, option_file: OptionFile) -> bool:
+def loosen(
+    module: AnsibleModule, option_file: OptionFile, persisted: Mapping[str, str] | None = None
+) -> bool:
     """On a former source that is a replica: remove it if the server starts read-only without it;
     otherwise, or if that is not known, leave the line that makes it start read-only, and nothing
     that keeps its channel from starting. Return whether anything changes.
 
     It is removed, or replaced as a whole: wherever this ends, the server starts read-only.
+
+    Args:
+        persisted: the server's variables that SET PERSIST wrote.
 
     Raises:
         OSError: it cannot be read, removed or replaced.
@@ -131,7 +134,7 @@ def loosen(module: AnsibleModule, option_file: OptionFile) -> bool:
         return False
     text = read_text(place(path, kind))
     now = text if kind == "drop-in" else option_files.our_block(text, MARKER)
-    if starts_read_only(module, option_file.reader, now):
+    if starts_read_only(module, option_file, now, persisted or {}):
         return module.check_mode or take_away(path, kind)
     if now == lines(option_file.group, OF_A_REPLICA, ()):
         return False
@@ -140,24 +143,31 @@ def loosen(module: AnsibleModule, option_file: OptionFile) -> bool:
     return True
 
 
-def starts_read_only(module: AnsibleModule, reader: str | None, without: str | None) -> bool:
+def starts_read_only(
+    module: AnsibleModule,
+    option_file: OptionFile,
+    without: str | None,
+    persisted: Mapping[str, str],
+) -> bool:
     """Whether a server is known to start read-only without these lines, which are in its option
     files now. If another line says the same and is read later, the last one may be taken for ours:
     then it is not known.
-
-    Args:
-        reader: the command that prints what the option files say, or None.
     """
-    if not reader:
+    if not option_file.reader:
         return False
-    words = trust.trusted_command(shlex.split(reader))
-    status, printed, _errors = command.run(module, words)
-    if status:
+    pairs = option_reader.printed_pairs(module, option_file.reader)
+    if pairs is None:
         return False
-    pairs = option_files.print_defaults_pairs(printed)
     options = option_files.without_ours(pairs, without)
-    # Without a value it is on.
-    return canonical_value(options.get("read_only", "OFF") or "ON") == "1"
+    return all(
+        option_files.is_on(said)
+        for said in (
+            options.get("read_only", "OFF"),
+            # Both override the option files.
+            option_file.command_line.get("read_only", "ON"),
+            persisted.get("read_only", "ON"),
+        )
+    )
 
 
 def write_whole(path: str, text: str, mode: int | None = None) -> None:

@@ -9,11 +9,10 @@ A replica knows of an event that its source is to run or not; both are one statu
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files, option_reader
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names_more
@@ -93,8 +92,7 @@ def scheduler(server: Server) -> str:
 
 def file_options(module: AnsibleModule, reader: str) -> dict[str, str]:
     """What the server's option files say: canonical name -> value; reader prints it."""
-    _status, printed, _errors = command.run(module, trust.trusted_command(shlex.split(reader)))
-    return option_files.effective(option_files.print_defaults_pairs(printed))
+    return option_files.effective(option_reader.printed_pairs(module, reader) or [])
 
 
 def scheduler_steps(

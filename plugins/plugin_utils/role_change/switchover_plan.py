@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, cast
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
     gtids,
     journal,
@@ -43,6 +44,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     current_source,
+    option_lines,
     problems,
     tls,
 )
@@ -336,7 +338,14 @@ def switchover_part(
 def option_file(member: Member) -> OptionFile:
     """Where the collection's lines are."""
     place = member.facts["option_files"]
-    return OptionFile(place["path"], place["kind"], place["group"], place["reader"])
+    given = option_lines.command_line(member.facts)
+    return OptionFile(
+        place["path"],
+        place["kind"],
+        place["group"],
+        place["reader"],
+        command_line={name: given[name] for name in option_files.SWITCHES if name in given},
+    )
 
 
 def runs_events(looked: SwitchoverLook) -> list[ScheduledEvent]:

@@ -9,6 +9,7 @@ import os
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import (
     option_files,
+    option_reader,
     process,
     server_options,
 )
@@ -372,5 +373,10 @@ def test_the_reader_is_given_what_the_servers_environment_chooses(tmp_path, monk
     _dummy, module = files(tmp_path, "[mysqld]\n")
     text = "HOME=/root\0MYSQL_HOME=/srv/one\0MYSQL_GROUP_SUFFIX=@one\0"
     monkeypatch.setattr(server_options, "read_text", lambda name: text)
-    assert server_options.read_options(module, server())["group"] == "mysqld@one"
-    assert module.environment == {"MYSQL_HOME": "/srv/one", "MYSQL_GROUP_SUFFIX": "@one"}
+    found = server_options.read_options(module, server())
+    chosen = {"MYSQL_HOME": "/srv/one", "MYSQL_GROUP_SUFFIX": "@one"}
+    assert found["group"] == "mysqld@one" and module.environment == chosen
+    # And so is every later one.
+    module.environment = {}
+    assert option_reader.printed_pairs(module, found["reader"] or "") is not None
+    assert module.environment.items() >= chosen.items()

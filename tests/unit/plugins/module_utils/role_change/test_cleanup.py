@@ -17,6 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     dropin_place,
     read_only_dropin,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 MARIADB = Names("mariadb", (11, 8))
@@ -41,12 +42,19 @@ class Host:
         return self.status, self.printed, ""
 
 
-def taken(file: Path, part: str, host: Host, reader: str | None = "true") -> tuple[bool, str]:
+def taken(
+    file: Path,
+    part: str,
+    host: Host,
+    reader: str | None = "true",
+    command_line: dict[str, str] | None = None,
+    persisted: dict[str, str] | None = None,
+) -> tuple[bool, str]:
     """Whether a fence in a file changes, and what the file has then."""
-    ours = SimpleNamespace(path=str(file), kind="block", group="mysqld", reader=reader)
+    ours = OptionFile(str(file), "block", "mysqld", reader, command_line=command_line or {})
     plan: Any = SimpleNamespace(part=part, option_file=ours)
     module: Any = host
-    return cleanup.take_fence_away(module, plan), file.read_text()
+    return cleanup.take_fence_away(module, plan, persisted or {}), file.read_text()
 
 
 @pytest.fixture(name="file")
@@ -78,7 +86,18 @@ def test_a_fence_goes_if_the_server_starts_read_only_without_it_or_is_the_source
 
 
 @pytest.mark.parametrize(
-    "printed", [FENCE, f"--read_only=0 {FENCE}", f"{FENCE} --read_only=OFF", "--server_id=1"]
+    "printed",
+    [
+        FENCE,
+        f"--read_only=0 {FENCE}",
+        f"{FENCE} --read_only=OFF",
+        "--server_id=1",
+        f"--read_only=1 --skip-read-only {FENCE}",
+        f"--read_only=1 {FENCE} --skip_read_only",
+        f"--read_only=1 {FENCE} --disable-read-only",
+        # What MySQL does not recognize is OFF.
+        f"--read_only=yes {FENCE}",
+    ],
 )
 def test_a_former_source_that_would_start_writable_keeps_that_line_and_its_channel_starts(
     file, printed
@@ -89,6 +108,16 @@ def test_a_former_source_that_would_start_writable_keeps_that_line_and_its_chann
     assert "switchover.yml removes it when the role returns" in text
     # And a second run changes nothing.
     assert taken(file, "source", Host("--read_only=ON")) == (False, text)
+
+
+@pytest.mark.parametrize(
+    "overrides", [{"command_line": {"read_only": "0"}}, {"persisted": {"read_only": "OFF"}}]
+)
+def test_what_overrides_the_option_files_counts(file, overrides):
+    host = Host(f"--read_only=1 {FENCE}")
+    _changed, text = taken(file, "source", host, **overrides)
+    assert "\nread_only = ON\n" in text
+    assert taken(file, "source", host) == (True, BEFORE)
 
 
 @pytest.mark.parametrize(
@@ -112,13 +141,11 @@ def test_the_fence_stands_while_the_options_are_read(file):
 @pytest.fixture(name="drop_in")
 def fixture_drop_in(tmp_path: Path) -> tuple[Path, Callable[[Host], bool]]:
     """A fence that is a file of its own, and what takes it away on a former source."""
-    ours = SimpleNamespace(
-        path=str(tmp_path / "zz-dbre-semisync.cnf"), kind="drop-in", group="mysqld", reader="true"
-    )
+    ours = OptionFile(str(tmp_path / "zz-dbre-semisync.cnf"), "drop-in", "mysqld", "true")
     plan: Any = SimpleNamespace(part="source", option_file=ours)
 
     def take(host: Any) -> bool:
-        return cleanup.take_fence_away(host, plan)
+        return cleanup.take_fence_away(host, plan, {})
 
     return Path(read_only_dropin.put(ours.path, ours.kind, ours.group)), take
 
@@ -163,7 +190,7 @@ class Quiet:
 @pytest.mark.parametrize("unfence", [False, True])
 @pytest.mark.parametrize("part", ["source", "replica", "target"])
 def test_the_fence_stands_until_the_option_files_have_the_new_roles(file, part, unfence):
-    ours = SimpleNamespace(path=str(file), kind="block", group="mysqld", reader="true")
+    ours = OptionFile(str(file), "block", "mysqld", "true")
     plan: Any = SimpleNamespace(
         part=part,
         option_file=ours,
