@@ -172,6 +172,8 @@ def install() -> None:
         (freeze, "freeze", freezes),
         (read_only_dropin, "put", fenced(True)),
         (read_only_dropin, "take_away", fenced(False)),
+        # Nothing overrides it.
+        (read_only_dropin, "overridden", lambda *_words: ""),
         # Its own option file has the role by then.
         (read_only_dropin, "loosen", lambda _module, ours, *_more: fenced(False)(ours.path)),
         (FailoverTarget, "option_file", lambda this: (this.plan.host, "drop-in")),

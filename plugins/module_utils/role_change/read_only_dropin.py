@@ -8,6 +8,7 @@ that time a separate option file makes it start read-only, also for accounts tha
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host import (
     option_reader,
     trust,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import (
+    read_text,
+    text_if_any,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.dropin_place import (
     MARKER,
     place,
@@ -39,6 +43,10 @@ WORDS = (
 OF_A_REPLICA = (
     "# Written by dbre.semisync when the source's role moved to another host: without this line the"
     " server\n# would take writes after a restart. switchover.yml removes it when the role returns."
+)
+# A line of an option file that sets it.
+SETS_IT = re.compile(
+    r"^\s*(loose[-_])?((skip|disable|enable)[-_])?read[-_]only\b", re.MULTILINE | re.IGNORECASE
 )
 # Accounts with SUPER write although a server is read-only, and so do their events; and a channel
 # that is left of its time as a replica brings what it has received.
@@ -168,6 +176,42 @@ def starts_read_only(
             persisted.get("read_only", "ON"),
         )
     )
+
+
+def overridden(module: AnsibleModule, option_file: OptionFile) -> str:
+    """Why a server would start writable although these lines are there, and what to do; empty if it
+    starts read-only, or if nothing can tell.
+    """
+    if not option_file.reader:
+        return ""
+    path = place(option_file.path, option_file.kind)
+    starts = f"it may start writable although {path} has read_only = ON"
+    pairs = option_reader.printed_pairs(module, option_file.reader)
+    if pairs is None:
+        return f"{starts}: {option_file.reader}, which would tell, fails. Run it there to see why"
+    if not option_files.is_on(option_file.command_line.get("read_only", "ON")):
+        return f"{starts}: its command line overrides that. Remove read_only from its unit"
+    options = option_files.effective(pairs)
+    if "read_only" not in options:
+        return f"{starts}: its server does not read that file. Set semisync_option_file to one"
+    if option_files.is_on(options["read_only"]):
+        return ""
+    later = read_later(path) if option_file.kind == "drop-in" else []
+    remedy = f"remove the line from {' and '.join(later) or 'the file that is read later'}"
+    return f"{starts}: what is read later overrides that. See {option_file.reader}, and {remedy}"
+
+
+def read_later(path: str) -> list[str]:
+    """The files of its folder that are read after a drop-in file, and set read_only."""
+    folder, own = os.path.split(path)
+    return [
+        os.path.join(folder, name)
+        for name in sorted(os.listdir(folder))
+        if name > own
+        and name.endswith(".cnf")
+        and os.path.isfile(os.path.join(folder, name))
+        and SETS_IT.search(text_if_any(os.path.join(folder, name)))
+    ]
 
 
 def write_whole(path: str, text: str, mode: int | None = None) -> None:

@@ -187,6 +187,9 @@ class SourcePart(Participant):
         self.write(journal.BEGUN)
         option_file = self.plan.option_file
         path = read_only_dropin.put(option_file.path, option_file.kind, option_file.group)
+        wrong = read_only_dropin.overridden(self.module, option_file)
+        if wrong:
+            raise AbortError(f"{self.host}: {wrong}")
         self.log_event("announced", f"a restart is read-only by {path}")
         if not self.names.super_read_only:
             self.stop_events()

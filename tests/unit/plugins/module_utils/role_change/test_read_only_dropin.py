@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any, cast
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import files, option_files
@@ -13,6 +14,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     dropin_place,
     read_only_dropin,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
 
 
 def test_a_drop_in_of_its_own_comes_and_goes(tmp_path):
@@ -25,6 +27,54 @@ def test_a_drop_in_of_its_own_comes_and_goes(tmp_path):
     assert read_only_dropin.take_away(str(ours), "drop-in")
     assert not read_only_dropin.take_away(str(ours), "drop-in")
     assert ours.read_text() == "[mysqld]\nserver_id = 1\n"
+
+
+class Host:
+    """A host whose option files say this."""
+
+    def __init__(self, printed: str, status: int = 0) -> None:
+        self.printed, self.status = printed, status
+
+    def run_command(self, *_words: object, **_keywords: object) -> tuple[int, str, str]:
+        return self.status, self.printed, ""
+
+
+def overridden(path, host, reader="mysqld --print-defaults", **more):
+    ours = OptionFile(str(path), "drop-in", "mysqld", reader, **more)
+    return read_only_dropin.overridden(cast(Any, host), ours)
+
+
+@pytest.mark.parametrize(
+    "printed", ["--read_only=OFF --read_only=ON --port=3306", "--read_only=0 --read-only"]
+)
+def test_a_fence_that_is_read_last_keeps_writers_out(tmp_path, printed):
+    assert overridden(tmp_path / "zz-dbre-semisync.cnf", Host(printed)) == ""
+
+
+@pytest.mark.parametrize(
+    "printed", ["--read_only=ON --read-only=0", "--read_only=ON --skip-read-only"]
+)
+def test_a_fence_that_something_overrides_is_not_trusted(tmp_path, printed):
+    ours = tmp_path / "zz-dbre-semisync.cnf"
+    fence = str(tmp_path / "zz-dbre-semisync-switchover.cnf")
+    said = overridden(ours, Host(printed))
+    assert fence in said and "remove the line" in said
+    (tmp_path / "zzz.cnf").write_text("[mysqld]\nserver_id = 1\nskip-read-only\n")
+    (tmp_path / "a.cnf").write_text("[mysqld]\nread_only = 0\n")
+    (tmp_path / "zzz.bak").write_text("[mysqld]\nread_only = 0\n")
+    said = overridden(ours, Host(printed))
+    assert f"remove the line from {tmp_path / 'zzz.cnf'}" in said and "a.cnf" not in said
+
+
+def test_a_fence_that_is_not_read_or_that_a_command_line_overrides_is_not_trusted(tmp_path):
+    assert "does not read that file" in overridden(tmp_path / "x", Host("--port=3306"))
+    said = overridden(tmp_path / "x", Host("--read_only=ON"), command_line={"read_only": "0"})
+    assert "its command line" in said
+
+
+def test_a_fence_that_nothing_can_check_is_not_trusted_where_something_should(tmp_path):
+    assert "which would tell, fails" in overridden(tmp_path / "x", Host("", 1))
+    assert overridden(tmp_path / "x", Host(""), None) == ""
 
 
 def test_it_keeps_those_out_whom_read_only_lets_in(tmp_path):

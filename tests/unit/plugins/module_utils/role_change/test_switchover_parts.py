@@ -210,6 +210,23 @@ def test_the_role_moves(monkeypatch, hosts):
     assert world["db1"].journal == ["begun"] and world["db2"].journal == ["done"]
 
 
+def test_a_source_that_would_start_writable_all_the_same_keeps_its_role(monkeypatch):
+    world = World("db1", "db2")
+    play, fenced = Play(world, monkeypatch), list[bool]()
+
+    def overridden(*_words: object) -> str:
+        fenced.append("db1" in play.fenced)
+        return "it would start writable"
+
+    monkeypatch.setattr(read_only_dropin, "overridden", overridden)
+    play.run()
+    assert fenced == [True] and play.fenced == set()
+    assert play.outcomes()["db1"] == "undone" and world.writers() == ["db1"]
+    assert "db1: it would start writable" in play.results["db1"]["reason"]
+    assert world["db1"].journal == ["begun", "undone"]
+    assert not any("read_only = 1" in one for one in world["db1"].statements)
+
+
 SOURCE_EVENTS = ["met", "drained", "announced", "freeze", "frozen", "attach", "attached", "granted"]
 TARGET_EVENTS = ["caught_up", "armed", "frozen_seen", "applied_all", "ready", "asks", "open"]
 
