@@ -13,7 +13,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.unreachable import Reaching
 
-MODULE, INFO = "dbre.semisync.semisync_canary", "dbre.semisync.semisync_info"
+MODULE = "dbre.semisync.semisync_canary"
+INFO = "dbre.semisync.semisync_info"
 # The module's own options; all others are those of a login.
 OWN = (
     "mode",
