@@ -219,7 +219,7 @@ def look_for_switchover(
         "long": client_sessions.long_transactions(server),
         "first_gtids": log_facts.first_gtids(server, names),
         "event_scheduler": values.text(scheduler["value"]),
-        "fence": dropin_place.stands(plan.option_file.path, plan.option_file.kind),
+        "fence": dropin_place.closes(plan.option_file.path, plan.option_file.kind),
     }
 
 

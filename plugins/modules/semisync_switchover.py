@@ -259,7 +259,8 @@ lives:
   returned: O(step=plan) of a failover
   type: bool
 fence:
-  description: Whether an option file of a switchover makes the server start read-only.
+  description: Whether the option file of a switchover stands there, and not only the line that is
+    left on a replica that nothing else makes start read-only.
   returned: O(step=look)
   type: bool
 long:

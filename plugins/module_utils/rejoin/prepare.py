@@ -21,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    next_start,
     read_only_dropin,
     role_statements,
     scheduled_events,
@@ -271,36 +272,19 @@ def settle_as_replica(
         return {"changed": False, "statements": []}
     steps = scheduled_events.leave(server, names)
     option_file = read_only_start.option_file_of(plan)
+    options = next_start.start_options(module, option_file, server, names)
+    more = [
+        *next_start.scheduler_steps(options, server, names),
+        *next_start.strict_steps(options, server, names),
+    ]
+    # Before the option file goes: a run that is killed leaves it, and the next one does the rest.
+    run_steps(server, more)
     persisted = server.persisted() if names.has_persisted_variables else {}
     loosened = read_only_dropin.loosen(module, option_file, persisted)
-    more = [
-        *scheduled_events.scheduler_steps(module, option_file.reader, server, names),
-        *strict_steps(module, option_file.reader, server, names),
-    ]
-    run_steps(server, more)
     return {
         "changed": bool(steps or more or loosened),
         "statements": role_statements.shown([*steps, *more]),
     }
-
-
-def strict_steps(
-    module: AnsibleModule, reader: str | None, server: Server, names: Names
-) -> list[Step]:
-    """super_read_only kept writers out until now; from now on it is what the next start makes it.
-
-    Args:
-        reader: the command that prints what the option files say.
-    """
-    if not reader or not names.super_read_only:
-        return []
-    if canonical_value(global_text(server, "super_read_only")) != "1":
-        return []
-    persisted = server.persisted() if names.has_persisted_variables else {}
-    options = {**scheduled_events.file_options(module, reader), **persisted}
-    # Without a value it is on.
-    strict = canonical_value(options.get("super_read_only", "OFF") or "ON") == "1"
-    return [] if strict else [("SET GLOBAL super_read_only = 0", None)]
 
 
 def record(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     dropin_place,
+    next_start,
     read_only_dropin,
     role_statements,
     scheduled_events,
@@ -22,6 +23,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.particip
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     SOURCE,
+    SWITCH,
     TARGET,
     SwitchoverPlan,
 )
@@ -50,13 +52,15 @@ def settle_roles(
         closed = canonical_value(global_text(server, "read_only")) == "1"
         if plan.part == SOURCE and closed:
             said += scheduled_events.leave(server, names)
-    persisted = server.persisted() if plan.unfence and names.has_persisted_variables else {}
-    fence_went = plan.unfence and take_fence_away(module, plan, persisted)
-    if fence_went and not module.check_mode:
-        reader = plan.option_file.reader
-        again = scheduled_events.scheduler_steps(module, reader, server, names)
-        run_steps(server, again)
-        said += again
+    fence_went = False
+    if plan.unfence:
+        if not module.check_mode:
+            # Before the fence goes: a run that is killed leaves it, and the next one does the rest.
+            again = unfenced_steps(module, plan, server, names)
+            run_steps(server, again)
+            said += again
+        persisted = server.persisted() if names.has_persisted_variables else {}
+        fence_went = take_fence_away(module, plan, persisted)
     return {"changed": bool(said) or fence_went, "statements": role_statements.shown(said)}
 
 
@@ -68,6 +72,8 @@ def steps(plan: SwitchoverPlan, server: Server, names: Names) -> list[Step]:
     wanted: list[Step] = []
     if (
         names.super_read_only
+        # After an interrupted one the target is open, and shows no longer what it had.
+        and plan.mode == SWITCH
         and plan.part == SOURCE
         and not plan.super_read_only
         and canonical_value(global_text(server, "super_read_only")) == "1"
@@ -79,6 +85,22 @@ def steps(plan: SwitchoverPlan, server: Server, names: Names) -> list[Step]:
         # If the server was restarted meanwhile, its fence kept its channel from starting.
         wanted.append(role_statements.start_replica(names))
     return wanted
+
+
+def unfenced_steps(
+    module: AnsibleModule, plan: SwitchoverPlan, server: Server, names: Names
+) -> list[Step]:
+    """What this server needs because its fence goes now."""
+    ours = plan.option_file
+    strict = plan.part == SOURCE and plan.mode != SWITCH
+    fenced = dropin_place.closes(ours.path, ours.kind)
+    if not (strict or fenced):
+        return []
+    options = next_start.start_options(module, ours, server, names)
+    return [
+        *(next_start.scheduler_steps(options, server, names) if fenced else []),
+        *(next_start.strict_steps(options, server, names) if strict else []),
+    ]
 
 
 def stands_still(server: Server, names: Names) -> bool:

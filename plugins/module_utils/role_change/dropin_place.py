@@ -16,6 +16,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.files import re
 OWN, STEM = "zz-dbre-semisync", "zz-dbre-semisync-switchover"
 DROP_IN = STEM + ".cnf"
 MARKER = "dbre.semisync switchover"
+# An editor may have taken the last line's end.
+BLOCK = re.compile(
+    rf"^# BEGIN {re.escape(MARKER)}\n(.*?)^# END {re.escape(MARKER)}(?:\n|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def place(ours: str, kind: str) -> str:
@@ -34,16 +39,26 @@ def place(ours: str, kind: str) -> str:
 
 
 def without_block(text: str) -> str:
-    return re.sub(
-        rf"^# BEGIN {re.escape(MARKER)}\n.*?^# END {re.escape(MARKER)}\n",
-        "",
-        text,
-        flags=re.MULTILINE | re.DOTALL,
-    )
+    return BLOCK.sub("", text)
+
+
+def text_of(ours: str, kind: str) -> str | None:
+    """Our lines there; None if there are none."""
+    path = place(ours, kind)
+    if not os.path.exists(path):
+        return None
+    text = read_text(path)
+    block = BLOCK.search(text)
+    return text if kind == "drop-in" else block.group(1) if block else None
 
 
 def stands(ours: str, kind: str) -> bool:
-    path = place(ours, kind)
-    if not os.path.exists(path):
-        return False
-    return kind == "drop-in" or without_block(read_text(path)) != read_text(path)
+    return text_of(ours, kind) is not None
+
+
+def closes(ours: str, kind: str) -> bool:
+    """Whether the whole file stands, and not only the line that is left on a replica if nothing
+    else makes it start read-only.
+    """
+    options = re.findall(r"^\s*(\w+)\s*=", text_of(ours, kind) or "", re.MULTILINE)
+    return bool(set(options) - {"read_only"})

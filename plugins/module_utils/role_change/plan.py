@@ -111,7 +111,8 @@ class SwitchoverPlan(RoleChangePlan, Plan):
         events: whether the old source runs scheduled events.
         event_states: the old source's events, each with schema, name and status; None if they are
             not known.
-        super_read_only: whether the target had it ON, which the old source gets.
+        super_read_only: whether the target had it ON, which the old source gets; in any mode but
+            switch it gets what it starts with.
         without_target: whether the target is gone, and the old source takes its role back.
         scheduler_was_on: whether the part switched the event scheduler off here.
         unfence: whether the option files have the new roles, so that the fence may go.

@@ -25,7 +25,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.files import (
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.dropin_place import (
     MARKER,
     place,
-    stands,
+    text_of,
     without_block,
 )
 
@@ -138,10 +138,9 @@ def loosen(
         OSError: it cannot be read, removed or replaced.
     """
     path, kind = option_file.path, option_file.kind
-    if not stands(path, kind):
+    now = text_of(path, kind)
+    if now is None:
         return False
-    text = read_text(place(path, kind))
-    now = text if kind == "drop-in" else option_files.our_block(text, MARKER)
     if starts_read_only(module, option_file, now, persisted or {}):
         return module.check_mode or take_away(path, kind)
     if now == lines(option_file.group, OF_A_REPLICA, ()):

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files, option_reader
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names_more
@@ -22,14 +21,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
     run_steps,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
-    canonical_value,
-    text,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 if TYPE_CHECKING:
-    from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.dbre.semisync.plugins.types.shapes import ScheduledEvent
 
 ENABLED, DISABLED = "ENABLED", "DISABLED"
@@ -88,26 +82,3 @@ def leave(server: Server, names: Names) -> list[Step]:
 
 def scheduler(server: Server) -> str:
     return text(server.rows("SELECT @@GLOBAL.event_scheduler AS value")[0]["value"])
-
-
-def file_options(module: AnsibleModule, reader: str) -> dict[str, str]:
-    """What the server's option files say: canonical name -> value; reader prints it."""
-    return option_files.effective(option_reader.printed_pairs(module, reader) or [])
-
-
-def scheduler_steps(
-    module: AnsibleModule, reader: str | None, server: Server, names: Names
-) -> list[Step]:
-    """After a fence: the scheduler runs as the server's option files want it, as at its next start,
-    and as it has to if this server becomes the source later.
-
-    Args:
-        reader: the command that prints what the option files say.
-    """
-    if not reader or scheduler(server) != "OFF":
-        return []
-    options = file_options(module, reader)
-    by_default = "ON" if names_more.scheduler_by_default(names) else "OFF"
-    # Without a value it is on.
-    wanted = canonical_value(options.get("event_scheduler", by_default) or "ON")
-    return [(set_statement("event_scheduler", 1), None)] if wanted == "1" else []

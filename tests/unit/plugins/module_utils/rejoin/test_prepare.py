@@ -49,19 +49,6 @@ def test_a_replica_that_missed_the_failover_takes_no_more_and_applies_what_it_ha
     assert server.applied == left
 
 
-class Strict:
-    """A server that is super_read_only, with what SET PERSIST wrote there."""
-
-    def __init__(self, running, persisted):
-        self.running, self.kept = running, persisted
-
-    def rows(self, _statement, _arguments=None):
-        return [{"value": self.running}]
-
-    def persisted(self):
-        return self.kept
-
-
 class Reader:
     """A host whose option files say this."""
 
@@ -70,26 +57,6 @@ class Reader:
 
     def run_command(self, *_words, **_keywords):
         return 0, self.printed, ""
-
-
-@pytest.mark.parametrize(
-    "printed,persisted,running,ends",
-    [
-        ("", {}, 1, True),
-        ("", {}, 0, False),
-        ("--super_read_only=ON", {}, 1, False),
-        ("--loose-super-read-only", {}, 1, False),
-        ("--super_read_only=ON", {"super_read_only": "OFF"}, 1, True),
-        ("", {"super_read_only": "ON"}, 1, False),
-    ],
-)
-def test_a_former_source_is_as_strict_as_its_next_start_makes_it(printed, persisted, running, ends):
-    server, names = Strict(running, persisted), Names("mysql", (9, 7, 4))
-    reader = "mysqld --print-defaults"
-    steps = prepare.strict_steps(Reader(f"--port=3306 {printed}"), reader, server, names)
-    assert steps == ([("SET GLOBAL super_read_only = 0", None)] if ends else [])
-    assert prepare.strict_steps(Reader(printed), None, server, names) == []
-    assert prepare.strict_steps(Reader(printed), reader, server, Names("mariadb", (11, 8))) == []
 
 
 @pytest.mark.parametrize(

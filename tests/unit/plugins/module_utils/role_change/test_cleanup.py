@@ -192,6 +192,7 @@ class Quiet:
 def test_the_fence_stands_until_the_option_files_have_the_new_roles(file, part, unfence):
     ours = OptionFile(str(file), "block", "mysqld", "true")
     plan: Any = SimpleNamespace(
+        mode="switch",
         part=part,
         option_file=ours,
         super_read_only=True,

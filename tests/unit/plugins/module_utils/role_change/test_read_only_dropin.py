@@ -102,6 +102,29 @@ def test_a_block_leaves_the_rest_of_the_file_as_it_was(tmp_path):
     assert file.stat().st_mode & 0o777 == 0o640
 
 
+def test_a_block_whose_last_line_lost_its_end_is_found_and_goes(tmp_path):
+    file = tmp_path / "my.cnf"
+    file.write_text("[mysqld]\nserver_id = 1\n")
+    read_only_dropin.put(str(file), "block", "mysqld")
+    file.write_text(file.read_text().rstrip("\n"))
+    assert dropin_place.stands(str(file), "block")
+    read_only_dropin.put(str(file), "block", "mysqld")
+    assert file.read_text().count("# BEGIN") == 1
+    file.write_text(file.read_text().rstrip("\n"))
+    assert read_only_dropin.take_away(str(file), "block")
+    assert file.read_text() == "[mysqld]\nserver_id = 1\n"
+
+
+@pytest.mark.parametrize("kind", ["block", "drop-in"])
+def test_the_line_that_a_replica_keeps_is_no_fence(tmp_path, kind):
+    ours = str(tmp_path / "zz-dbre-semisync.cnf")
+    assert not dropin_place.closes(ours, kind)
+    read_only_dropin.put(ours, kind, "mysqld")
+    assert dropin_place.closes(ours, kind)
+    read_only_dropin.put(ours, kind, "mysqld", read_only_dropin.OF_A_REPLICA, ())
+    assert dropin_place.stands(ours, kind) and not dropin_place.closes(ours, kind)
+
+
 def test_servers_on_one_host_have_fences_of_their_own(tmp_path):
     first = dropin_place.place(str(tmp_path / "zz-dbre-semisync@1.cnf"), "drop-in")
     second = dropin_place.place(str(tmp_path / "zz-dbre-semisync@2.cnf"), "drop-in")

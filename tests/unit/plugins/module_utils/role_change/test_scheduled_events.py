@@ -96,43 +96,13 @@ def test_a_replica_leaves_its_events_to_the_source_and_logs_that_nowhere(names, 
     assert scheduled_events.leave(Server(event("x", "REPLICA_SIDE_DISABLED")), names) == []
 
 
-class Module:
-    """A host whose option files say this of the scheduler."""
-
-    def __init__(self, printed: str) -> None:
-        self.printed = printed
-
-    def run_command(self, *_words: Any, **_keywords: Any) -> tuple[int, str, str]:
-        return 0, self.printed, ""
-
-
-@pytest.mark.parametrize(
-    "names,printed,running,starts",
-    [
-        (MYSQL, "", "OFF", True),
-        (MYSQL, "--event_scheduler=OFF", "OFF", False),
-        (MYSQL, "", "ON", False),
-        (MYSQL, "", "DISABLED", False),
-        (MARIADB, "", "OFF", False),
-        (MARIADB, "--event-scheduler=ON", "OFF", True),
-        (MARIADB, "--event_scheduler", "OFF", True),
-    ],
-)
-def test_behind_a_fence_the_scheduler_is_as_the_option_files_want_it(
-    names, printed, running, starts
-):
-    server = Server(scheduler=running)
-    steps = scheduled_events.scheduler_steps(
-        Module(f"--port=3306 {printed}"), "mysqld --print-defaults", server, names
-    )
-    assert steps == ([("SET GLOBAL event_scheduler = 1", None)] if starts else [])
-
-
 @pytest.mark.parametrize("running,starts", [("No", True), ("Yes", False)])
 def test_an_old_source_whose_fence_kept_its_channel_from_starting_follows(running, starts):
     server = Server()
     server.channel = [{"name": "", "io_running": running, "sql_running": running}]
-    plan = SimpleNamespace(part="source", super_read_only=True, scheduler_was_on=False)
+    plan = SimpleNamespace(
+        mode="switch", part="source", super_read_only=True, scheduler_was_on=False
+    )
     assert (("START REPLICA", None) in cleanup.steps(plan, server, MYSQL)) is starts
     plan.part = "replica"
     assert cleanup.steps(plan, server, MYSQL) == []
