@@ -16,10 +16,16 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import ack_wait
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import read_once
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import dropin_place
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Backlog, Info, State
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        Backlog,
+        Info,
+        OptionFiles,
+        State,
+    )
 
 
 def state(module: AnsibleModule) -> State:
@@ -53,6 +59,7 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
         **info,
         **measured,
         **on_host,
+        "fence": fence_stands(on_host["option_files"]),
         "login": {
             "host": params["login_host"],
             "port": params["login_port"],
@@ -69,6 +76,15 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
     if measure_backlog:
         result["backlog"] = applies
     return result
+
+
+def fence_stands(option_files: OptionFiles) -> bool:
+    """Whether the option file of a switchover stands there; see dropin_place.closes()."""
+    try:
+        return dropin_place.closes(option_files["path"], option_files["kind"])
+    except OSError:
+        # What option_files has of them says why.
+        return False
 
 
 def backlog_of(module: AnsibleModule) -> Backlog | None:

@@ -372,6 +372,11 @@ option_files:
     - C(unknown) says why the option files could not be read, and is empty if they were.
   returned: success
   type: dict
+fence:
+  description: Whether the option file stands that makes a source start read-only, and without its
+    channel, while its role moves.
+  returned: success
+  type: bool
 waited:
   description: Seconds until O(wait_for) held.
   returned: O(wait_for) is given

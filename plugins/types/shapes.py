@@ -541,6 +541,8 @@ class Info(State, Calm, OnHost):  # pylint: disable=duplicate-bases  # dict, onc
     login: LoginPlace
     error_log: ErrorLog | None
     answer: Answer | None
+    # Whether the option file of a switchover stands there.
+    fence: NotRequired[bool]
     # Of semisync_info alone; a failover's first look does without.
     heartbeat: NotRequired[Heartbeat | None]
     seed: SeedMarker | None

@@ -191,18 +191,32 @@ def settled(
     for member in members:
         if member.host != plan["to"]:
             rows.append(follower(plan, member, is_older(plan, member, members)))
-        changes = (plans.get(member.host) or {}).get("server_changes")
-        rows.append(
-            check.row(
-                "S9",
-                member.host,
-                TITLES["S9"],
-                "nothing is left to change",
-                "it was not read" if changes is None else "changes are left" if changes else "so",
-                changes is False,
-            )
-        )
+        fenced = member.host == plan["from"] and member.info is not None and fence_stays(member)
+        rows.append(roles_in_files(member.host, plans.get(member.host) or {}, fenced))
     return rows
+
+
+def fence_stays(member: Member) -> bool:
+    """Whether the option file that closed a former source while its role moved is still there."""
+    return bool(member.facts.get("fence"))
+
+
+def roles_in_files(host: str, plan: Changes, fenced: bool) -> Check:
+    """S9 of one host.
+
+    Args:
+        plan: semisync_plan's result, after the last change.
+        fenced: whether fence_stays().
+    """
+    changes = plan.get("server_changes")
+    observed = "it was not read" if changes is None else "changes are left" if changes else "so"
+    if fenced:
+        observed = (
+            "the option file that keeps its channel from starting while its role moves is still"
+            " there: run switchover.yml again with the same host"
+        )
+    good = changes is False and not fenced
+    return check.row("S9", host, TITLES["S9"], "nothing is left to change", observed, good)
 
 
 def is_older(plan: SwitchoverRun, member: Member, members: list[Member]) -> bool:

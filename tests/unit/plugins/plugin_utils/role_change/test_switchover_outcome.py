@@ -133,6 +133,27 @@ def test_everybody_else_follows_the_target_when_all_is_settled(follows, runs, go
     assert seen == {"db1": "passed", "db3": "passed" if good else "failed"}
 
 
+@pytest.mark.parametrize("fence,outcome", [(False, "passed"), (True, "failed"), (None, "passed")])
+def test_a_former_source_whose_fence_stays_is_not_settled(fence, outcome):
+    members = samples.replicating("mysql", 1)
+    samples.connect(members[0], members[1])
+    if fence is not None:
+        members[0].info["fence"] = fence
+    # What another made is none of the switchover's.
+    members[1].info["fence"] = True
+    peers = [{"host": one.host, "address": one.address, "port": 3306} for one in members]
+    plan = dict(PLAN, hosts={one.host: {"members": peers} for one in members})
+    plans = {one.host: {"server_changes": False} for one in members}
+    rows = switchover_outcome.settled(plan, members, plans)
+    seen = {row["host"]: row for row in rows if row["id"] == "S9"}
+    assert seen["db1"]["outcome"] == outcome and seen["db2"]["outcome"] == "passed"
+    if fence:
+        parts = {host: said("done") for host in ("db1", "db2")}
+        words = switchover_outcome.switchover_failure(record(parts, rows), parts, True)
+        assert "S9 db1: the option file that keeps its channel from starting" in words
+        assert "run switchover.yml again with the same host" in words
+
+
 def event(name, at):
     return {"event": name, "words": "", "at": at}
 
