@@ -81,7 +81,9 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
 def fence_stands(option_files: OptionFiles) -> bool:
     """Whether the option file of a switchover stands there; see dropin_place.closes()."""
     try:
-        return dropin_place.closes(option_files["path"], option_files["kind"])
+        return dropin_place.closes(
+            option_files["path"], option_files["kind"], option_files["group"]
+        )
     except OSError:
         # What option_files has of them says why.
         return False

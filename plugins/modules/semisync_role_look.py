@@ -209,6 +209,7 @@ def look_for_switchover(
     """What the plan of a switchover needs in addition to semisync_info."""
     has = lock_holder.holder(server, plan.user)
     scheduler = server.rows("SELECT @@GLOBAL.event_scheduler AS value")[0]
+    lines = plan.option_file
     return {
         "changed": False,
         "running": bool(has and not has.stranger),
@@ -219,7 +220,7 @@ def look_for_switchover(
         "long": client_sessions.long_transactions(server),
         "first_gtids": log_facts.first_gtids(server, names),
         "event_scheduler": values.text(scheduler["value"]),
-        "fence": dropin_place.closes(plan.option_file.path, plan.option_file.kind),
+        "fence": dropin_place.closes(lines.path, lines.kind, lines.group),
     }
 
 

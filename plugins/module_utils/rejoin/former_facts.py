@@ -137,10 +137,10 @@ def offline_facts(
 
 def read_only_by(options: OptionFiles) -> str:
     """The option file that makes its next start read-only, if a failover wrote one."""
-    ours = (options["path"], options["kind"])
-    return (
-        dropin_place.place(*ours) if not options["unknown"] and dropin_place.stands(*ours) else ""
-    )
+    ours = (options["path"], options["kind"], options["group"])
+    if options["unknown"] or not dropin_place.stands(*ours):
+        return ""
+    return dropin_place.places(*ours)[0]
 
 
 def needed(program: str, paths: list[str], known: gtids.Gtids) -> dict[str, log_file.Whole]:

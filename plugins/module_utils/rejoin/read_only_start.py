@@ -87,6 +87,6 @@ def hold(module: AnsibleModule, plan: HoldPlan) -> dict[str, object]:
 
 def remove_option_file(module: AnsibleModule, option_file: OptionFile) -> dict[str, object]:
     """Remove the option file on the source, which takes writes."""
-    path, kind = option_file.path, option_file.kind
-    taken = not module.check_mode and read_only_dropin.take_away(path, kind)
+    place = (option_file.path, option_file.kind, option_file.group)
+    taken = not module.check_mode and read_only_dropin.take_away(*place)
     return {"changed": taken}

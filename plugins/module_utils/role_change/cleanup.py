@@ -93,7 +93,7 @@ def unfenced_steps(
     """What this server needs because its fence goes now."""
     ours = plan.option_file
     strict = plan.part == SOURCE and plan.mode != SWITCH
-    fenced = dropin_place.closes(ours.path, ours.kind)
+    fenced = dropin_place.closes(ours.path, ours.kind, ours.group)
     if not (strict or fenced):
         return []
     options = next_start.start_options(module, ours, server, names)
@@ -130,5 +130,5 @@ def take_fence_away(
     if plan.part != TARGET:
         return read_only_dropin.loosen(module, ours, persisted)
     if module.check_mode:
-        return dropin_place.stands(ours.path, ours.kind)
-    return read_only_dropin.take_away(ours.path, ours.kind)
+        return dropin_place.stands(ours.path, ours.kind, ours.group)
+    return read_only_dropin.take_away(ours.path, ours.kind, ours.group)

@@ -16,10 +16,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.files import re
 OWN, STEM = "zz-dbre-semisync", "zz-dbre-semisync-switchover"
 DROP_IN = STEM + ".cnf"
 MARKER = "dbre.semisync switchover"
-# An editor may have taken the last line's end.
+# With the suffix of a server's option groups, if it has one; older versions wrote none. An editor
+# may have taken the last line's end.
 BLOCK = re.compile(
-    rf"^# BEGIN {re.escape(MARKER)}\n(.*?)^# END {re.escape(MARKER)}(?:\n|\Z)",
-    re.MULTILINE | re.DOTALL,
+    rf"^# BEGIN ({re.escape(MARKER)}[^\n]*)\n(.*?)^# END \1(?:\n|\Z)", re.MULTILINE | re.DOTALL
 )
 
 
@@ -32,33 +32,57 @@ def place(ours: str, kind: str) -> str:
     """
     if kind != "drop-in":
         return ours
-    name = os.path.basename(ours).replace(OWN, STEM)
-    if name == os.path.basename(ours):
-        name = DROP_IN
-    return os.path.join(os.path.dirname(ours), name)
+    folder, name = os.path.split(ours)
+    if OWN in name:
+        return os.path.join(folder, name.replace(OWN, STEM))
+    # A file that the user chose; servers that share the folder have one each.
+    return os.path.join(folder, f"{STEM}-{name}")
 
 
-def without_block(text: str) -> str:
-    return BLOCK.sub("", text)
+def places(ours: str, kind: str, group: str) -> list[str]:
+    """The files that are there: the one of place(), and the one that an older version wrote for a
+    file that the user chose. See text_of().
+    """
+    path, old = place(ours, kind), os.path.join(os.path.dirname(ours), DROP_IN)
+    there = [path] if os.path.exists(path) else []
+    if kind == "drop-in" and OWN not in os.path.basename(ours) and os.path.exists(old):
+        there += [old] if of_group(read_text(old), group) else []
+    return there
 
 
-def text_of(ours: str, kind: str) -> str | None:
-    """Our lines there; None if there are none."""
-    path = place(ours, kind)
-    if not os.path.exists(path):
-        return None
-    text = read_text(path)
-    block = BLOCK.search(text)
-    return text if kind == "drop-in" else block.group(1) if block else None
+def of_group(text: str, group: str) -> bool:
+    """Whether lines are those of the server that reads a group of options; see text_of()."""
+    return not group or f"[{group}]" in map(str.strip, text.splitlines())
 
 
-def stands(ours: str, kind: str) -> bool:
-    return text_of(ours, kind) is not None
+def without_block(text: str, group: str) -> str:
+    return BLOCK.sub(lambda one: "" if of_group(one.group(2), group) else one.group(), text)
 
 
-def closes(ours: str, kind: str) -> bool:
+def text_of(ours: str, kind: str, group: str) -> str | None:
+    """Our lines there; None if there are none.
+
+    Args:
+        group: of options, such as mysqld@1: several servers may have lines in one file. Empty for
+            those of any.
+    """
+    for path in places(ours, kind, group):
+        text = read_text(path)
+        if kind == "drop-in":
+            return text
+        for block in BLOCK.finditer(text):
+            if of_group(block.group(2), group):
+                return block.group(2)
+    return None
+
+
+def stands(ours: str, kind: str, group: str) -> bool:
+    return text_of(ours, kind, group) is not None
+
+
+def closes(ours: str, kind: str, group: str) -> bool:
     """Whether the whole file stands, and not only the line that is left on a replica if nothing
     else makes it start read-only.
     """
-    options = re.findall(r"^\s*(\w+)\s*=", text_of(ours, kind) or "", re.MULTILINE)
+    options = re.findall(r"^\s*(\w+)\s*=", text_of(ours, kind, group) or "", re.MULTILINE)
     return bool(set(options) - {"read_only"})

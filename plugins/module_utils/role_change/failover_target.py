@@ -85,18 +85,18 @@ class FailoverTarget(Participant):
     ) -> None:
         super().__init__(module, plan, dog)
         self.promotion = Promotion(self, self.option_file)
-        self.lines_at: tuple[str, str] | None = None
+        self.lines_at: tuple[str, str, str] | None = None
         self.claimed = self.gave_up = False
         self.beats: list[Beat] | None = None
         self.deadline = 0.0
         self.tail = str(module.params.get("tail") or "")
 
-    def option_file(self) -> tuple[str, str]:
-        """The path and the kind of the collection's lines on this host."""
+    def option_file(self) -> tuple[str, str, str]:
+        """The path, kind and option group of the collection's lines on this host."""
         if self.lines_at is None:
             server = process.running(self.monitor.variables())
             place = server_options.our_place(self.module, server, self.plan.option_file or None)
-            self.lines_at = (place.path, place.kind)
+            self.lines_at = (place.path, place.kind, "mysqld" + place.suffix)
         return self.lines_at
 
     # Forward

@@ -40,7 +40,7 @@ def start_options(
     pairs = option_reader.printed_pairs(module, option_file.reader)
     if pairs is None:
         return None
-    fence = dropin_place.text_of(option_file.path, option_file.kind)
+    fence = dropin_place.text_of(option_file.path, option_file.kind, option_file.group)
     return {
         **option_files.without_ours(pairs, fence),
         **option_file.command_line,

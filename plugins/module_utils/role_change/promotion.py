@@ -37,8 +37,8 @@ class Promotion:
         opened: whether it was opened.
     """
 
-    def __init__(self, part: Participant, option_file: Callable[[], tuple[str, str]]) -> None:
-        """option_file: the path and the kind of the collection's lines on this host."""
+    def __init__(self, part: Participant, option_file: Callable[[], tuple[str, str, str]]) -> None:
+        """option_file: the path, kind and option group of the collection's lines on this host."""
         self.part, self.option_file = part, option_file
         self.promoted = self.opened = False
 

@@ -25,6 +25,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.files import (
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.dropin_place import (
     MARKER,
     place,
+    places,
     text_of,
     without_block,
 )
@@ -76,9 +77,10 @@ def lines(group: str, words: str = WORDS, more: Sequence[str] = CLOSED) -> str:
     )
 
 
-def block(text: str) -> str:
+def block(text: str, group: str) -> str:
     """Our block with its markers."""
-    return f"# BEGIN {MARKER}\n{text}# END {MARKER}\n"
+    marker = MARKER + group[len("mysqld") :]
+    return f"# BEGIN {marker}\n{text}# END {marker}\n"
 
 
 def put(
@@ -96,30 +98,35 @@ def put(
     path = place(ours, kind)
     if kind == "drop-in":
         write_whole(path, lines(group, words, more), 0o644)
+        for old in places(ours, kind, group):
+            if old != path:
+                os.unlink(old)
     else:
-        text = without_block(read_text(path) if os.path.exists(path) else "")
+        text = without_block(read_text(path) if os.path.exists(path) else "", group)
         end = "" if text.endswith("\n") or not text else "\n"
-        write_whole(path, text + end + block(lines(group, words, more)))
+        write_whole(path, text + end + block(lines(group, words, more), group))
     return path
 
 
-def take_away(ours: str, kind: str) -> bool:
+def take_away(ours: str, kind: str, group: str = "") -> bool:
     """Remove the file or block; return whether there was one.
+
+    Args:
+        group: see dropin_place.text_of().
 
     Raises:
         OSError: it cannot be removed.
     """
-    path = place(ours, kind)
-    if not os.path.exists(path):
-        return False
-    if kind == "drop-in":
-        os.unlink(path)
-        return True
-    text = read_text(path)
-    rest = without_block(text)
-    if rest != text:
-        write_whole(path, rest)
-    return rest != text
+    taken = False
+    for path in places(ours, kind, group):
+        text = read_text(path)
+        rest = "" if kind == "drop-in" else without_block(text, group)
+        if kind == "drop-in":
+            os.unlink(path)
+        elif rest != text:
+            write_whole(path, rest)
+        taken = taken or rest != text
+    return taken
 
 
 def loosen(
@@ -138,11 +145,11 @@ def loosen(
         OSError: it cannot be read, removed or replaced.
     """
     path, kind = option_file.path, option_file.kind
-    now = text_of(path, kind)
+    now = text_of(path, kind, option_file.group)
     if now is None:
         return False
     if starts_read_only(module, option_file, now, persisted or {}):
-        return module.check_mode or take_away(path, kind)
+        return module.check_mode or take_away(path, kind, option_file.group)
     if now == lines(option_file.group, OF_A_REPLICA, ()):
         return False
     if not module.check_mode:

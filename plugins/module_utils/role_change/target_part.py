@@ -53,7 +53,7 @@ class TargetPart(Participant):
     ) -> None:
         super().__init__(module, plan, dog)
         lines = plan.option_file
-        self.promotion = Promotion(self, lambda: (lines.path, lines.kind))
+        self.promotion = Promotion(self, lambda: (lines.path, lines.kind, lines.group))
         self.deadline = 0.0
 
     # Forward

@@ -126,14 +126,16 @@ def test_what_overrides_the_option_files_counts(file, overrides):
 def test_where_it_is_not_known_how_it_starts_the_line_stays(file, host, reader):
     assert taken(file, "source", host, reader) == (
         True,
-        BEFORE + read_only_dropin.block(LINES_OF_A_REPLICA),
+        BEFORE + read_only_dropin.block(LINES_OF_A_REPLICA, "mysqld"),
     )
 
 
 def test_the_fence_stands_while_the_options_are_read(file):
     seen = []
     printed = f"--server_id=1 {FENCE}"
-    host = Host(printed, look=lambda: seen.append(dropin_place.stands(str(file), "block")))
+    host = Host(
+        printed, look=lambda: seen.append(dropin_place.stands(str(file), "block", "mysqld"))
+    )
     taken(file, "source", host)
     assert seen == [True]
 

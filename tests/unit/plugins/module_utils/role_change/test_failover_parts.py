@@ -499,7 +499,7 @@ def test_a_target_finds_its_own_option_file(tmp_path, begins, kind):
     this.lines_at, this.module = None, Module("db2")
     this.monitor = types.SimpleNamespace(variables=lambda: variables)
     this.plan = types.SimpleNamespace(option_file=str(path))
-    assert this.option_file() == (str(path), kind)
+    assert this.option_file() == (str(path), kind, "mysqld")
     path.unlink()
     # It is looked for once, before the opening.
-    assert this.option_file() == (str(path), kind)
+    assert this.option_file() == (str(path), kind, "mysqld")

@@ -23,7 +23,7 @@ def test_a_drop_in_of_its_own_comes_and_goes(tmp_path):
     path = read_only_dropin.put(str(ours), "drop-in", "mysqld@1")
     assert path == str(tmp_path / "zz-dbre-semisync-switchover.cnf")
     assert "[mysqld@1]\nread_only = ON\n" in (tmp_path / path).read_text()
-    assert dropin_place.stands(str(ours), "drop-in")
+    assert dropin_place.stands(str(ours), "drop-in", "mysqld@1")
     assert read_only_dropin.take_away(str(ours), "drop-in")
     assert not read_only_dropin.take_away(str(ours), "drop-in")
     assert ours.read_text() == "[mysqld]\nserver_id = 1\n"
@@ -96,7 +96,7 @@ def test_a_block_leaves_the_rest_of_the_file_as_it_was(tmp_path):
     read_only_dropin.put(str(file), "block", "mysqld")
     read_only_dropin.put(str(file), "block", "mysqld")
     assert file.read_text().count("\nread_only = ON") == 1
-    assert dropin_place.stands(str(file), "block")
+    assert dropin_place.stands(str(file), "block", "mysqld")
     assert read_only_dropin.take_away(str(file), "block")
     assert file.read_text() == "[mysqld]\nserver_id = 1\n# the end\n"
     assert file.stat().st_mode & 0o777 == 0o640
@@ -107,7 +107,7 @@ def test_a_block_whose_last_line_lost_its_end_is_found_and_goes(tmp_path):
     file.write_text("[mysqld]\nserver_id = 1\n")
     read_only_dropin.put(str(file), "block", "mysqld")
     file.write_text(file.read_text().rstrip("\n"))
-    assert dropin_place.stands(str(file), "block")
+    assert dropin_place.stands(str(file), "block", "mysqld")
     read_only_dropin.put(str(file), "block", "mysqld")
     assert file.read_text().count("# BEGIN") == 1
     file.write_text(file.read_text().rstrip("\n"))
@@ -118,11 +118,13 @@ def test_a_block_whose_last_line_lost_its_end_is_found_and_goes(tmp_path):
 @pytest.mark.parametrize("kind", ["block", "drop-in"])
 def test_the_line_that_a_replica_keeps_is_no_fence(tmp_path, kind):
     ours = str(tmp_path / "zz-dbre-semisync.cnf")
-    assert not dropin_place.closes(ours, kind)
+    assert not dropin_place.closes(ours, kind, "mysqld")
     read_only_dropin.put(ours, kind, "mysqld")
-    assert dropin_place.closes(ours, kind)
+    assert dropin_place.closes(ours, kind, "mysqld")
     read_only_dropin.put(ours, kind, "mysqld", read_only_dropin.OF_A_REPLICA, ())
-    assert dropin_place.stands(ours, kind) and not dropin_place.closes(ours, kind)
+    assert dropin_place.stands(ours, kind, "mysqld") and not dropin_place.closes(
+        ours, kind, "mysqld"
+    )
 
 
 def test_servers_on_one_host_have_fences_of_their_own(tmp_path):
@@ -130,6 +132,58 @@ def test_servers_on_one_host_have_fences_of_their_own(tmp_path):
     second = dropin_place.place(str(tmp_path / "zz-dbre-semisync@2.cnf"), "drop-in")
     assert first != second
     assert first.endswith("zz-dbre-semisync-switchover@1.cnf")
+
+
+def old_block(group):
+    """What an older version wrote."""
+    text = read_only_dropin.lines(group)
+    return f"# BEGIN {dropin_place.MARKER}\n{text}# END {dropin_place.MARKER}\n"
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_servers_in_one_file_have_blocks_of_their_own(tmp_path, old):
+    file = tmp_path / "my.cnf"
+    file.write_text("[mysqld@1]\nserver_id = 1\n[mysqld@2]\nserver_id = 2\n")
+    before, groups = file.read_text(), ("mysqld@1", "mysqld@2")
+    if old:
+        file.write_text(before + "".join(map(old_block, groups)))
+    for group in groups:
+        read_only_dropin.put(str(file), "block", group)
+    text = file.read_text()
+    assert text.count("read_only = ON\n") - text.count("super_read_only = ON\n") == 2
+    assert "# BEGIN dbre.semisync switchover@1\n" in text
+    read_only_dropin.put(str(file), "block", "mysqld@2", read_only_dropin.OF_A_REPLICA, ())
+    assert dropin_place.closes(str(file), "block", "mysqld@1")
+    assert not dropin_place.closes(str(file), "block", "mysqld@2")
+    assert not dropin_place.stands(str(file), "block", "mysqld")
+    assert read_only_dropin.take_away(str(file), "block", "mysqld@2")
+    assert dropin_place.stands(str(file), "block", "mysqld@1")
+    assert read_only_dropin.take_away(str(file), "block", "mysqld@1")
+    assert file.read_text() == before
+
+
+@pytest.mark.parametrize("group", ["mysqld", "mysqld@1"])
+def test_a_block_that_an_older_version_wrote_is_found(tmp_path, group):
+    file = tmp_path / "my.cnf"
+    file.write_text(old_block(group))
+    assert dropin_place.closes(str(file), "block", group)
+    assert not dropin_place.stands(str(file), "block", "mysqld@2")
+    assert not read_only_dropin.take_away(str(file), "block", "mysqld@2")
+    assert read_only_dropin.take_away(str(file), "block", group) and file.read_text() == ""
+
+
+def test_servers_whose_files_the_user_chose_have_fences_of_their_own(tmp_path):
+    old = tmp_path / dropin_place.DROP_IN
+    old.write_text(read_only_dropin.lines("mysqld@1"))
+    one, two = str(tmp_path / "one.cnf"), str(tmp_path / "two.cnf")
+    assert not dropin_place.stands(two, "drop-in", "mysqld@2")
+    assert dropin_place.closes(one, "drop-in", "mysqld@1")
+    for ours, group in ((two, "mysqld@2"), (one, "mysqld@1")):
+        path = read_only_dropin.put(ours, "drop-in", group)
+        assert f"[{group}]" in files.read_text(path)
+    assert not old.exists()
+    assert read_only_dropin.take_away(two, "drop-in", "mysqld@2")
+    assert dropin_place.stands(one, "drop-in", "mysqld@1")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
