@@ -38,9 +38,16 @@ def canonical_name(option: str) -> str:
     return name
 
 
-def canonical_pair(option: str, value: str) -> tuple[str, str]:
-    """An option's variable name and value: '--skip-read-only' gives ('read_only', 'OFF')."""
+def canonical_pair(option: str, value: str, loose: frozenset[str] = frozenset()) -> tuple[str, str]:
+    """An option's variable name and value: '--skip-read-only' gives ('read_only', 'OFF').
+
+    Args:
+        loose: names that keep the prefix loose_, with which a server ignores an option that it does
+            not know.
+    """
     name = canonical_name(option)
+    if name in loose and option.lstrip("-").lower().startswith("loose"):
+        return f"loose_{name}", value
     for prefix, meant in PREFIXES.items():
         if name.startswith(prefix) and name[len(prefix) :] in SWITCHES:
             # With 0 it means the opposite.
@@ -67,20 +74,24 @@ def effective(pairs: list[tuple[str, str]]) -> dict[str, str]:
     return options
 
 
-def print_defaults_pairs(text: str) -> list[tuple[str, str]]:
+def print_defaults_pairs(text: str, loose: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
     """Every option of `mysqld --print-defaults` in order, including those that a later one
-    overrides.
+    overrides. `loose` is as for canonical_pair().
     """
     pairs = []
     for part in re.split(r"(?:^|\s)--(?=[A-Za-z])", text):
         name, _equals, value = part.strip().partition("=")
         if re.match(r"^[A-Za-z][\w.-]*$", name):
-            pairs.append(canonical_pair(name, value.strip()))
+            pairs.append(canonical_pair(name, value.strip(), loose))
     return pairs
 
 
-def command_line_pairs(words: list[str]) -> list[tuple[str, str]]:
-    """Every option of a server's command line, which overrides the option files."""
+def command_line_pairs(
+    words: list[str], loose: frozenset[str] = frozenset()
+) -> list[tuple[str, str]]:
+    """Every option of a server's command line, which overrides the option files. `loose` is as for
+    canonical_pair().
+    """
     pairs = []
     for position, word in enumerate(words):
         match = re.match(r"--([A-Za-z][\w.-]*)(?:=(.*))?$", word, re.DOTALL)
@@ -90,7 +101,7 @@ def command_line_pairs(words: list[str]) -> list[tuple[str, str]]:
             if value is None:
                 # An option's value may be in the next word.
                 value = behind[0] if behind and not behind[0].startswith("-") else ""
-            pairs.append(canonical_pair(name, value))
+            pairs.append(canonical_pair(name, value, loose))
     return pairs
 
 

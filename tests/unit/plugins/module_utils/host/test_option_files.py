@@ -135,6 +135,11 @@ def test_a_switch_may_be_given_with_a_prefix(option, value):
     assert option_files.effective(option_files.command_line_pairs(words)) == {"read_only": value}
 
 
+def test_a_plugin_that_is_skipped_is_not_loaded():
+    printed = "--mysql_native_password=ON --skip-mysql-native-password"
+    assert started_with(printed) == {"mysql_native_password": "OFF"}
+
+
 def test_an_option_that_begins_like_a_prefix_keeps_its_name():
     printed = "--skip-networking --loose_skip_replica_start=ON --skip-name-resolve"
     assert started_with(printed) == {

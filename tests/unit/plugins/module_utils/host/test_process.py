@@ -369,6 +369,24 @@ def test_options_are_unknown_where_a_file_is_closed_to_us(tmp_path, monkeypatch)
     )
 
 
+def test_an_option_that_a_newer_version_may_ignore_is_told_apart(tmp_path):
+    _path, module = files(tmp_path, "[mysqld]\n")
+    (end, (code, printed, stderr)) = module.printed.pop()
+    printed += "--loose-mysql-native-password=ON --loose_ssl --expire_logs_days=3"
+    printed += " --loose_rpl_semi_sync_master_enabled=1"
+    module.printed.append((end, (code, printed, stderr)))
+    found = server_options.read_options(module, server("--loose_mysql_native_password=ON"))
+    assert found["options"] == {
+        "server_id": "7",
+        "loose_mysql_native_password": "ON",
+        "loose_ssl": "",
+        "expire_logs_days": "3",
+        # Its plugins are what a newer version lacks.
+        "rpl_semi_sync_master_enabled": "1",
+    }
+    assert found["command_line"] == {"loose_mysql_native_password": "ON"}
+
+
 def test_the_reader_is_given_what_the_servers_environment_chooses(tmp_path, monkeypatch):
     _dummy, module = files(tmp_path, "[mysqld]\n")
     text = "HOME=/root\0MYSQL_HOME=/srv/one\0MYSQL_GROUP_SUFFIX=@one\0"

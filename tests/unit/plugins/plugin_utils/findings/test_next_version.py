@@ -48,6 +48,7 @@ def evidence(member):
         # It has no other names yet.
         ("mysql", "5.7.44", ["rpl_semi_sync_master_enabled"], ""),
         ("mysql", "8.0.25", ["rpl_semi_sync_slave_enabled"], ""),
+        ("mysql", "8.4.6", ["loose_mysql_native_password", "loose_ssl"], ""),
         ("mysql", "9.7.4", ["expire_logs_days", "mysql_native_password"], ""),
         ("mysql", "8.4.6", ["rpl_semi_sync_source_enabled", "max_connections"], ""),
         ("mariadb", "10.11.14", ["innodb_defragment"], "MariaDB 11.4 refuses innodb_defragment"),
