@@ -39,7 +39,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import
 
 display = Display()
 UNREACHABLE = "unreachable"
-SAID_LAST = "the last lines of this run say what is wrong, and what to do next"
+SAID_LAST = "the last lines of this run say what to do next"
 
 OBSERVATION = {
     "id": {"type": "str", "choices": ["P2.1", "P3.5"], "required": True},
@@ -170,7 +170,8 @@ class ActionModule(ActionBase):
         closing.leave(shelf.cluster, "health", last, health == HEALTHY)
         # A failure is printed with all of its result: only a variable has a use for these.
         everything = {"verdict": verdict, "checkpoints": rows, "findings": entries}
-        failure = {"failed": True, "msg": f"Cluster {shelf.cluster} is {health}: {SAID_LAST}"}
+        words = f"Cluster {shelf.cluster} is {health}: {verdict}; {SAID_LAST}"
+        failure = {"failed": True, "msg": words}
         return {
             **(everything if self._task.register else {}),
             "path": path,
