@@ -411,7 +411,7 @@ class SourcePart(Participant):
         self.frozen_until = time.monotonic()
         self.log_event("reopened")
         option_file = self.plan.option_file
-        read_only_dropin.take_away(option_file.path, option_file.kind)
+        read_only_dropin.take_away(option_file.path, option_file.kind, option_file.group)
         self.write_undone()
 
     def write_undone(self) -> None:
@@ -494,7 +494,7 @@ class SourcePart(Participant):
         if not self.frozen() and self.channel() is None:
             # It did not come to the freeze.
             option_file = self.plan.option_file
-            read_only_dropin.take_away(option_file.path, option_file.kind)
+            read_only_dropin.take_away(option_file.path, option_file.kind, option_file.group)
             self.write_undone()
             return self.result(UNDONE, self.unsaid)
         if not self.has_run_lock(5):
