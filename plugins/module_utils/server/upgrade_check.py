@@ -28,8 +28,8 @@ TABLES = (
 # CHECK TABLE locks a table that was not checked before, and everyone else who wants it waits as
 # long as it waits for the lock. Its messages are compared with the server's own English.
 SESSION = "SET SESSION lock_wait_timeout = 1, lc_messages = 'en_US'"
-# ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK; and the same as messages of CHECK TABLE, if the table could
-# not be opened (sql_admin.cc).
+# ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK; and the same as messages of CHECK TABLE, if it could not
+# open the table (sql_admin.cc).
 LOCKED, WAITED = (1205, 1213), ("Lock wait timeout exceeded", "Deadlock found")
 # ER_OPTION_PREVENTS_STATEMENT: the server is super_read_only, and would note that it was checked.
 READ_ONLY = 1290
