@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Tuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login, sql
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -39,7 +39,7 @@ FINE = ("OK", "Table is already up to date")
 # Seconds between two readings of prepared transactions.
 PAUSE = 3.0
 
-Table = tuple[str, str]
+Table = Tuple[str, str]
 
 
 def tables(server: Server, seconds: float) -> TableCheck:
@@ -54,7 +54,8 @@ def tables(server: Server, seconds: float) -> TableCheck:
     """
     server.rows(SESSION)
     end, listed = time.monotonic() + seconds, every_table(server)
-    number, wrong, why = 0, list[str](), ""
+    wrong: list[str] = []
+    number, why = 0, ""
     for table in listed:
         if time.monotonic() >= end:
             why = f"{seconds:g} s (semisync_restart_timeout) were not enough"
