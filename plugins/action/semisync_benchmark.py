@@ -19,6 +19,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import closing, resu
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import (
     benchmark_points,
     environment,
+    run_begin,
     run_record,
     schedule,
 )
@@ -109,26 +110,18 @@ class ActionModule(ActionBase):
             display.warning(words)
         moment, profile = results.now(), self.arguments["profile"]
         described = known.describe()
-        result = run_record.begin(known.name, suite_id, wanted, profile, described, moment)
-        run, interrupted = None, None
-        if self.arguments["resume"]:
-            run, interrupted = run_record.unfinished(known.folder, result)
-        done = run_record.done(interrupted) if interrupted else set()
-        walls = run_record.walls(interrupted) if interrupted else None
-        steps = schedule.remaining_steps(wanted, done)
-        expected = schedule.expected_seconds(wanted, steps, walls)
-        if interrupted:
-            result = run_record.resume(result, interrupted)
-        else:
-            result["suite"]["expected_seconds"] = round(expected)
-        path = None if self._task.check_mode else self.open(result, moment, run)
-        self.announce(wanted, len(steps), expected, run)
+        fresh = run_begin.begin(known.name, suite_id, wanted, profile, described, moment)
+        begun = run_begin.begun(known.folder, fresh, wanted, self.arguments["resume"])
+        path = None
+        if not self._task.check_mode:
+            path = self.open(begun.result, moment, begun.run)
+        self.announce(wanted, begun)
         return {
-            "steps": steps,
+            "steps": begun.steps,
             "path": path,
             "source": known.source.host,
             "client": known.client(),
-            "expected_seconds": round(expected),
+            "expected_seconds": round(begun.expected),
             "schema": "semisync_bench_" + secrets.token_hex(6),
             "changed": False,
             "run": os.path.basename(os.path.dirname(path)) if path else None,
@@ -137,17 +130,16 @@ class ActionModule(ActionBase):
     def announce(
         self,
         suite: Suite,
-        runs: int,
-        expected: float,
-        interrupted: str | None,
+        begun: run_begin.Begun,
     ) -> None:
         """Show what will be run, and for how many seconds."""
         known = self.known
         display.display(
             f"{suite['title']}\n  cluster {known.name}, {len(suite['cells'])} cells,"
             f" {suite['repetitions']} repetitions, profile {self.arguments['profile']}, load from"
-            f" {known.client()}: {runs} runs, about {schedule.duration_text(expected)}"
-            + (f"; resuming the interrupted run {interrupted}" if interrupted else "")
+            f" {known.client()}: {len(begun.steps)} runs,"
+            f" about {schedule.duration_text(begun.expected)}"
+            + (f"; resuming the interrupted run {begun.run}" if begun.run else "")
         )
 
     def open(
@@ -163,9 +155,9 @@ class ActionModule(ActionBase):
             folder = results.open_run(self.known.folder, moment, name)
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from error
-        path = os.path.join(folder, run_record.file_name(suite_id))
+        path = os.path.join(folder, run_begin.file_name(suite_id))
         results.write_json(path, result)
-        run_record.remove_former(path, suite_id)
+        run_begin.remove_former(path, suite_id)
         return path
 
     def seen_as(self) -> str:
@@ -238,7 +230,8 @@ class ActionModule(ActionBase):
         known = self.known
         step, result = self.arguments["step"], known.kept()
         cell = cell_of(result, step)
-        begin, moment, main = time.time(), results.now(), os.getppid()
+        main = os.getppid()
+        begin, moment = time.time(), results.now()
         run = self.load(cell, result["suite"]["time_limit"])
         if run["rtt_ms"] is None and run["valid"]:
             run = run_record.with_known_trip(run, result, cell)
@@ -258,7 +251,8 @@ class ActionModule(ActionBase):
         """Run a cell's load once on this host."""
         known = self.known
         on_source = known.me == known.source.host
-        schema, peers = known.planned()["schema"], known.peers() if on_source else []
+        schema = known.planned()["schema"]
+        peers = known.peers() if on_source else []
         options = load_options(cell, time_limit, schema, len(known.replicas), peers)
         login = self.arguments["login"] if on_source else known.client_login()
         loaded = self._execute_module(
@@ -340,9 +334,8 @@ class ActionModule(ActionBase):
         if rows:
             results.keep_rows(os.path.dirname(path), rows)
         display.display(run_record.end_of_run_text(result, path))
-        title = f"semi-sync: cluster {known.name}: {result['suite']['title']}"
-        said = [f"  {words}" for words in result["statement"][:3]]
-        closing.leave(known.name, "benchmark", [title, *said, f"  {path}"])
+        last = [result["suite"]["title"], *result["statement"][:3], path]
+        closing.leave(known.name, "benchmark", last)
         return {
             "changed": False,
             "path": path,

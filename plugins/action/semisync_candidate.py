@@ -6,50 +6,46 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import Any, ClassVar
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import closing, cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    closing,
+    cluster,
+    results,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster_action import (
+    ClusterAction,
+    Result,
+    other_speaks,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import ranking
 
 display = Display()
 
 
-class ActionModule(ActionBase):
+class ActionModule(ClusterAction):
     """Ranks the replicas of a cluster; see plugins/modules/semisync_candidate.py for its
     documentation.
     """
 
-    TRANSFERS_FILES = False
-    _requires_connection = False
+    SPEC: ClassVar = {
+        "info_from": {"type": "str", "required": True},
+        "needed": {"type": "int", "default": 1},
+        "results_dir": {"type": "path", "default": "results"},
+    }
 
-    def run(
-        self,
-        tmp: Any = None,
-        task_vars: Any = None,
-    ) -> Any:
-        result = super().run(tmp, task_vars)
-        _dummy, arguments = self.validate_argument_spec(
-            argument_spec={
-                "info_from": {"type": "str", "required": True},
-                "needed": {"type": "int", "default": 1},
-                "results_dir": {"type": "path", "default": "results"},
-            }
-        )
-        try:
-            name, members = cluster.members(task_vars, arguments["info_from"])
-        except cluster.HeldError as error:
-            return dict(result, skipped=True, skip_reason=str(error))
+    def answer(self, arguments: Any, task_vars: Any) -> Result:
+        name, members = cluster.members(task_vars, arguments["info_from"])
         if not cluster.speaks(task_vars, members, self._task):
-            result.update(skipped=True, skip_reason="another host of the cluster speaks for it")
-            return result
+            return other_speaks()
         unclear = cluster.inventory_problems(
             task_vars, arguments["info_from"], name, members
         ) or problems.source_problems(members)
         folder = results.cluster_folder(arguments["results_dir"], name)
-        last, now = results.read_json(os.path.join(folder, results.STATE), None), time.time()
+        last = results.read_json(os.path.join(folder, results.STATE), None)
+        now = time.time()
         doubtful = list(ranking.may_lack(members, last, now))
         ranked = ranking.rank(members, arguments["needed"], doubtful)
         ranked["statement"] += ranking.past(members, last, now)
@@ -59,10 +55,11 @@ class ActionModule(ActionBase):
                 + ["  " + words for words in [*unclear, *ranked["statement"]]]
             )
         )
-        best = ranked["statement"][0] if ranked["statement"] else ranking.why_none(ranked)
-        lines = [f"semi-sync: cluster {name}: candidate: {best}"]
-        closing.leave(name, "candidate", [*lines, *(f"  {words}" for words in unclear[:3])])
-        result.update(ranked, cluster=name, changed=False)
+        result = {**ranked, "cluster": name, "changed": False}
+        best = next(iter(ranked["statement"]), "")
         if not ranked["candidates"]:
-            result.update(failed=True, msg=f"Cluster {name!r}: {ranking.why_none(ranked)}")
+            why = ranking.why_none(ranked)
+            result.update(failed=True, msg=f"Cluster {name!r}: {why}")
+            best = best or why
+        closing.leave(name, "candidate", [f"candidate: {best}", *unclear[:3]])
         return result

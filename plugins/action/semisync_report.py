@@ -8,13 +8,21 @@ import os
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import closing, cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    closing,
+    cluster,
+    results,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chapter import (
     BenchmarkChapter,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster_action import (
+    ClusterAction,
+    Result,
+    other_speaks,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.page import write_page
 
@@ -27,34 +35,20 @@ SPEC = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ClusterAction):
     """Makes the report of a run; see plugins/modules/semisync_report.py for its documentation."""
 
-    TRANSFERS_FILES = False
-    _requires_connection = False
+    SPEC = SPEC
 
-    def run(
-        self,
-        tmp: Any = None,
-        task_vars: Any = None,
-    ) -> Any:
-        result = super().run(tmp, task_vars)
-        _dummy, arguments = self.validate_argument_spec(argument_spec=SPEC)
-        try:
-            name, members = cluster.members(task_vars, arguments["info_from"])
-        except cluster.HeldError as error:
-            return dict(result, skipped=True, skip_reason=str(error))
+    def answer(self, arguments: Any, task_vars: Any) -> Result:
+        name, members = cluster.members(task_vars, arguments["info_from"])
         host = task_vars["inventory_hostname"]
-        if host in [member.host for member in members] and host != cluster.speaker(
-            task_vars, members
-        ):
-            result.update(skipped=True, skip_reason="another host of the cluster speaks for it")
-            return result
+        is_member = host in [member.host for member in members]
+        if is_member and host != cluster.speaker(task_vars, members):
+            return other_speaks()
         if self._task.check_mode:
-            result.update(skipped=True, skip_reason="nothing is written in check mode")
-            return result
-        result.update(self.report(arguments["results_dir"], name, arguments["run"]))
-        return result
+            return {"skipped": True, "skip_reason": "nothing is written in check mode"}
+        return self.report(arguments["results_dir"], name, arguments["run"])
 
     def report(
         self,
@@ -78,14 +72,12 @@ class ActionModule(ActionBase):
             )
         except ValueError as error:
             raise AnsibleActionFail(f"No report of cluster {name}: {error}") from error
-        rows = results.read_json(os.path.join(path, results.CHECKPOINTS), [])
         file = os.path.join(path, results.CHECKPOINTS)
+        rows = results.read_json(file, [])
         if rows:
             shown = check.table(rows, name) if display.verbosity else ""
             display.display(shown or check.short_table(rows, name, file))
-        closing.leave(
-            name, closing.REPORT, [f"semi-sync: cluster {name}: report: {page or summary}"]
-        )
+        closing.leave(name, closing.REPORT, [f"report: {page or summary}"])
         lines = [f"Report of cluster {name}: {verdict}", f"  {page or summary}"]
         if page is None:
             lines.append(f"  For report.html with its pictures, on the controller: {plots.INSTALL}")

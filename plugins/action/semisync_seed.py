@@ -12,8 +12,8 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.copying import amount
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import marker_path
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import amount
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.seed import progress_line
 
 MODULE = "dbre.semisync.semisync_seed"

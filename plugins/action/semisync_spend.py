@@ -10,7 +10,7 @@ from typing import Any
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, refusal, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import ResultStore
 
 MODULE = "dbre.semisync.semisync_spend"
@@ -43,7 +43,7 @@ class ActionModule(ActionBase):
         arguments, host = self._task.args, task_vars["inventory_hostname"]
         try:
             name, _members = cluster.members(task_vars, arguments["info_from"])
-        except cluster.HeldError as error:
+        except refusal.HeldError as error:
             return dict(result, skipped=True, skip_reason=str(error))
         base = arguments.get("results_dir", "results")
         shelf = ResultStore(base, name, None, results.now(), self._task.check_mode)
@@ -55,7 +55,7 @@ class ActionModule(ActionBase):
         if result.get("problem"):
             words = f"{host}: {result['problem']}"
             if result.get("keeps"):
-                result.update(cluster.refused(f"{words}. {REMEDY}", host))
+                result.update(refusal.refused(f"{words}. {REMEDY}", host))
             else:
                 display.warning(f"{words}. {LEFT_OPEN if done else LATER}")
         return result

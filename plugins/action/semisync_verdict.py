@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     closing,
     cluster,
     durability_mode,
+    refusal,
     results,
     settings,
 )
@@ -22,6 +23,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import (
     checkpoints,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster_action import (
+    ClusterAction,
+    Result,
+    other_speaks,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
     backlog,
     closing_lines,
@@ -71,71 +77,57 @@ def reached(members: list[Member]) -> list[Member]:
     return [member for member in members if member.unread != UNREACHABLE]
 
 
-def silent(mine: Member) -> dict[str, object]:
+def silent(mine: Member) -> Result:
     """The result of a host for which another one speaks. An unreachable one says so once more: the
     look ignored it to judge the others, and Ansible would not end with 4.
     """
     if mine.unread == UNREACHABLE:
         return {"unreachable": True, "msg": f"{mine.host} was not reached: {mine.error}"}
-    return {"skipped": True, "skip_reason": "another host of the cluster speaks for it"}
+    return other_speaks()
 
 
 def only_planned(name: str) -> dict[str, object]:
     """The result in a run that has shown what it would change, which is its verdict."""
     words = "would be changed, as said above; run the same without --check to change it"
-    closing.leave(name, "health", [f"semi-sync: cluster {name}: {words}"], False)
+    closing.leave(name, "health", [words], False)
     return {"skipped": True, "skip_reason": "nothing was changed that could be judged"}
 
 
-class ActionModule(ActionBase):
+class ActionModule(ClusterAction):
     """Decides the checkpoints and findings of a cluster, or those of a drill; see
     plugins/modules/semisync_verdict.py for its documentation.
     """
 
-    TRANSFERS_FILES = False
-    _requires_connection = False
+    SPEC, EXCLUSIVE = SPEC, [["observation", "drill", "written_from"]]
 
-    def run(
-        self,
-        tmp: Any = None,
-        task_vars: Any = None,
-    ) -> Any:
-        result = super().run(tmp, task_vars)
-        _dummy, arguments = self.validate_argument_spec(
-            argument_spec=SPEC,
-            mutually_exclusive=[["observation", "drill", "written_from"]],
-        )
-        try:
-            name, members = cluster.members(task_vars, arguments["info_from"], active_only=True)
-        except cluster.HeldError as error:
-            return dict(result, skipped=True, skip_reason=str(error))
-        try:
-            shelf = ResultStore(
-                arguments["results_dir"],
-                name,
-                arguments["run"],
-                results.now(),
-                self._task.check_mode,
-            )
-        except ValueError as error:
-            raise AnsibleActionFail(str(error)) from error
+    def answer(self, arguments: Any, task_vars: Any) -> Result:
+        info_from = arguments["info_from"]
+        name, members = cluster.members(task_vars, info_from, active_only=True)
+        shelf = self.shelf(arguments, name)
         if arguments["observation"]:
             mine = cluster.of_host(task_vars, members)
-            result.update(self.observe(shelf, arguments["observation"], mine))
-        elif arguments["drill"]:
-            result.update(self.judge_drill(shelf, arguments["drill"]))
-        elif arguments["planned"]:
-            result.update(only_planned(shelf.cluster))
-        elif part := cluster.left_out(task_vars):
-            words = f"Nothing was judged. {part}"
-            result.update(cluster.refused(words, task_vars["inventory_hostname"]))
-        elif wrong := cluster.inventory_problems(task_vars, arguments["info_from"], name, members):
-            result.update(cluster.refused("; ".join(wrong), task_vars["inventory_hostname"]))
-        elif not cluster.speaks(task_vars, reached(members) or members, self._task):
-            result.update(silent(cluster.of_host(task_vars, members)))
-        else:
-            result.update(self.judge(shelf, arguments, members, task_vars))
-        return result
+            return self.observe(shelf, arguments["observation"], mine)
+        if arguments["drill"]:
+            return self.judge_drill(shelf, arguments["drill"])
+        if arguments["planned"]:
+            return only_planned(shelf.cluster)
+        part = cluster.left_out(task_vars)
+        if part:
+            raise refusal.RefusedError(f"Nothing was judged. {part}")
+        wrong = cluster.inventory_problems(task_vars, info_from, name, members)
+        if wrong:
+            raise refusal.RefusedError("; ".join(wrong))
+        if not cluster.speaks(task_vars, reached(members) or members, self._task):
+            return silent(cluster.of_host(task_vars, members))
+        return self.judge(shelf, arguments, members, task_vars)
+
+    def shelf(self, arguments: Any, name: str) -> ResultStore:
+        """Where this run's results are kept."""
+        where = (arguments["results_dir"], name, arguments["run"])
+        try:
+            return ResultStore(*where, results.now(), self._task.check_mode)
+        except ValueError as error:
+            raise AnsibleActionFail(str(error)) from error
 
     def judge(
         self,
@@ -164,9 +156,10 @@ class ActionModule(ActionBase):
             cluster.held_hosts(task_vars, info_from),
         )
         path = self.tell(shelf, members, rows, entries, state)
-        verdict, health = listing.verdict(rows, entries), listing.health(rows, entries)
-        command = cluster.command(task_vars, shelf.cluster)
-        last = closing_lines.closing_lines(rows, entries, shelf.cluster, command)
+        verdict = listing.verdict(rows, entries)
+        health = listing.health(rows, entries)
+        command = functools.partial(closing.command, task_vars["groups"], shelf.cluster)
+        last = closing_lines.closing_lines(rows, entries, command)
         closing.leave(shelf.cluster, "health", last, health == HEALTHY)
         # A failure is printed with all of its result: only a variable has a use for these.
         everything = {"verdict": verdict, "checkpoints": rows, "findings": entries}
@@ -190,16 +183,10 @@ class ActionModule(ActionBase):
     ) -> str | None:
         """Show and record what was decided; return the path, or None."""
         path = shelf.keep_verdict(rows, entries, state, rules_heartbeat.kept(members))
-        lines = [listing.table(entries, shelf.cluster)]
-        lines += [
-            f"  {one}" for one in (backlog.line(members), rules_heartbeat.line(members)) if one
-        ]
-        if display.verbosity:
-            lines = [check.table(rows, shelf.cluster), *lines, *([f"  {path}"] if path else [])]
-        else:
-            lines.insert(0, check.short_table(rows, shelf.cluster, path))
+        more = [backlog.line(members), rules_heartbeat.line(members)]
+        whole = bool(display.verbosity)
         # At once: hosts speak at the same time.
-        display.display("\n".join(lines))
+        display.display(listing.both_tables(rows, entries, more, shelf.cluster, path, whole))
         return path
 
     def observe(
@@ -238,18 +225,20 @@ class ActionModule(ActionBase):
         path = shelf.keep_drill(judged)
         said = drill_outcome.drill_line(judged)
         lines = [check.table(judged["checkpoints"], shelf.cluster), f"  {said}"]
-        display.display("\n".join([*lines, *([f"  {path}"] if path else [])]))
-        last = [f"semi-sync: cluster {shelf.cluster}: {said}"]
-        if judged["outcome"] != PASSED:
-            last.append(f"  {judged['reason']}")
-        closing.leave(shelf.cluster, f"drill of {judged['replica']}", last, len(last) == 1)
-        words = f"drill of {judged['replica']} failed: {judged['reason']}"
-        failure = {"failed": True, "msg": f"Cluster {shelf.cluster}: {words}"}
+        if path:
+            lines.append(f"  {path}")
+        display.display("\n".join(lines))
+        about, passed = f"drill of {judged['replica']}", judged["outcome"] == PASSED
+        last = [said]
+        if not passed:
+            last.append(judged["reason"])
+        closing.leave(shelf.cluster, about, last, passed)
+        words = f"Cluster {shelf.cluster}: {about} failed: {judged['reason']}"
         return {
             "drill": judged,
             "path": path,
             "cluster": shelf.cluster,
-            **({} if judged["outcome"] == PASSED else failure),
+            **({} if passed else {"failed": True, "msg": words}),
         }
 
     def wanted(

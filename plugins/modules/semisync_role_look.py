@@ -91,10 +91,6 @@ event_scheduler:
   description: As above.
   returned: O(step=look) of a switchover
   type: str
-fence:
-  description: As above.
-  returned: O(step=look) of a switchover
-  type: bool
 long:
   description: As above.
   returned: O(step=look) of a switchover
@@ -134,7 +130,6 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import state
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     client_sessions,
-    dropin_place,
     failover_facts,
     lock_holder,
     log_facts,
@@ -209,7 +204,6 @@ def look_for_switchover(
     """What the plan of a switchover needs in addition to semisync_info."""
     has = lock_holder.holder(server, plan.user)
     scheduler = server.rows("SELECT @@GLOBAL.event_scheduler AS value")[0]
-    lines = plan.option_file
     return {
         "changed": False,
         "running": bool(has and not has.stranger),
@@ -220,7 +214,6 @@ def look_for_switchover(
         "long": client_sessions.long_transactions(server),
         "first_gtids": log_facts.first_gtids(server, names),
         "event_scheduler": values.text(scheduler["value"]),
-        "fence": dropin_place.closes(lines.path, lines.kind, lines.group),
     }
 
 

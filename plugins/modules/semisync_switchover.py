@@ -258,11 +258,6 @@ lives:
       fence it, it must be seen dead before anything else is done.
   returned: O(step=plan) of a failover
   type: bool
-fence:
-  description: Whether the option file of a switchover stands there, and not only the line that is
-    left on a replica that nothing else makes start read-only.
-  returned: O(step=look)
-  type: bool
 long:
   description: Sessions with a long open transaction.
   returned: O(step=look)

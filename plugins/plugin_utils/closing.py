@@ -15,10 +15,13 @@ import contextlib
 import hashlib
 import json
 import os
+import shlex
 import sys
 import time
+from collections.abc import Mapping
+from typing import TypedDict
 
-from ansible import constants
+from ansible import constants, context
 from ansible.utils.display import Display
 
 PREFIX = "semisync-closing-"
@@ -30,42 +33,70 @@ MANY = 10
 DOCUMENTS = ("json", "jsonl", "junit")
 
 
+class Left(TypedDict):
+    """What leave() was given, and when."""
+
+    cluster: str
+    about: str
+    lines: list[str]
+    well: bool
+    at: float
+
+
+def command(groups: Mapping[str, object], name: str, playbook: str) -> str:
+    """How a playbook is run for a cluster: with the inventory of this run, and only for the cluster
+    if it has a group of its name.
+
+    Args:
+        groups: the inventory's.
+        playbook: its name, with its options.
+    """
+    given = context.CLIARGS.get("inventory") or []
+    inventory = "".join(f" -i {shlex.quote(path)}" for path in given)
+    playbook, _space, options = playbook.partition(" ")
+    limit = f" --limit {name}" if name in groups else ""
+    return f"ansible-playbook{inventory} dbre.semisync.{playbook}{limit} {options}".rstrip()
+
+
 def leave(cluster: str, about: str, lines: list[str], well: bool = True) -> None:
     """Leave a verdict for the end of the run; it replaces an earlier one about the same.
 
     Args:
         cluster: the cluster's name; empty for what is said of none.
         about: what the verdict is about, such as "health".
-        lines: its text, at most five.
+        lines: its text, at most five; the first gets the cluster's name, the others are indented.
         well: whether there is nothing to do.
     """
     subject = hashlib.sha256(json.dumps([cluster, about]).encode("utf-8")).hexdigest()
     path = os.path.join(constants.DEFAULT_LOCAL_TMP, f"{PREFIX}{subject}")
-    kept = {"cluster": cluster, "about": about, "at": time.time(), "well": well, "lines": lines}
+    first, *others = lines
+    head = f"semi-sync: cluster {cluster}: {first}" if cluster else f"semi-sync: {first}"
+    told = [head, *(f"  {words}" for words in others)]
+    kept = Left(cluster=cluster, about=about, lines=told, well=well, at=time.time())
     # Without it the run has the same outcome.
-    with contextlib.suppress(OSError), open(f"{path}.new", "w", encoding="utf-8") as stream:
-        json.dump(kept, stream)
     with contextlib.suppress(OSError):
+        with open(f"{path}.new", "w", encoding="utf-8") as stream:
+            json.dump(kept, stream)
         os.replace(f"{path}.new", path)
 
 
-def waiting() -> list[dict[str, object]]:
+def waiting() -> list[Left]:
     """The verdicts that this run will end with, by cluster and by time."""
-    kept = []
+    kept: list[Left] = []
     with contextlib.suppress(OSError, ValueError):
         for name in os.listdir(constants.DEFAULT_LOCAL_TMP):
             if name.startswith(PREFIX) and not name.endswith(".new"):
                 with open(os.path.join(constants.DEFAULT_LOCAL_TMP, name), "rb") as stream:
-                    kept.append(json.loads(stream.read()))
+                    kept.append(json.load(stream))
     return sorted(kept, key=lambda one: (one["cluster"], one["about"] != REPORT, one["at"]))
 
 
-def text(kept: list[dict[str, object]]) -> str:
+def text(kept: list[Left]) -> str:
     """The verdicts as they are printed."""
     shown = kept
     if len({one["cluster"] for one in kept}) > MANY:
         shown = [one for one in kept if not one["well"]]
-    lines = [str(line) for one in shown for line in one["lines"]]  # type: ignore[attr-defined]
+    lines = [line for one in shown for line in one["lines"]]
     rest = {one["cluster"] for one in kept} - {one["cluster"] for one in shown}
     if rest:
         lines.append(f"semi-sync: {len(rest)} clusters: healthy")

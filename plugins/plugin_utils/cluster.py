@@ -5,17 +5,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible import constants, context
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
-    closing,
     durability_mode,
+    refusal,
     settings,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints import Canary
@@ -40,18 +36,7 @@ REPLACED = "__semisync_rejoin_replaced"
 # And the one of a replica that another run is to bring over.
 LEFT_BEHIND = "__semisync_rejoin_behind"
 
-# A reason of at most so many characters fits into a line or two of a terminal.
-SHORT = 160
-
 display = Display()
-
-
-class RefusedError(Exception):
-    """Something speaks against working on a cluster; the message says what, for all its hosts."""
-
-
-class HeldError(RefusedError):
-    """This host no longer belongs to its cluster; see plans/quarantined_hosts.py."""
 
 
 class TaskVariables(Mapping[str, Any]):
@@ -102,11 +87,11 @@ def members(
         current_source.announcement(name, decided),
         *map(quarantined_hosts.held_reason, away),
     ]:
-        if words and said_by(words, me) is None:
+        if words and refusal.said_by(words, me) is None:
             display.display(words)
     for one in away:
         if one.member.host == me:
-            raise HeldError(f"Nothing was changed. {quarantined_hosts.held_reason(one)}")
+            raise refusal.HeldError(f"Nothing was changed. {quarantined_hosts.held_reason(one)}")
     return name, cluster
 
 
@@ -195,20 +180,6 @@ def hosts_of(task_vars: Mapping[str, Any]) -> list[str]:
     return hosts
 
 
-def command(task_vars: Mapping[str, Any], name: str) -> str:
-    """How a playbook is run for a cluster, with PLAYBOOK in place of its name: with the inventory
-    of this run, and only for the cluster if it has a group of its name.
-    """
-    inventory = "".join(f" -i {shlex.quote(path)}" for path in inventories())
-    limit = f" --limit {name}" if name in task_vars["groups"] else ""
-    return f"ansible-playbook{inventory} dbre.semisync.PLAYBOOK{limit}"
-
-
-def inventories() -> list[str]:
-    """The inventories that this run was given."""
-    return list(context.CLIARGS.get("inventory") or [])
-
-
 def left_out(task_vars: Mapping[str, Any]) -> str:
     """That --limit takes a part of this host's cluster, in words; empty if it takes the whole. A
     part proves nothing, because the other hosts would not have been read.
@@ -246,7 +217,7 @@ def judge_inputs(task_vars: Mapping[str, Any]) -> None:
             for words in durability_mode.promised_settings(hostvars[host], explicit=True)[1]
         ] + unknown_variables(task_vars)
     if wrong:
-        raise RefusedError(f"Nothing was changed. {where}: {'; '.join(wrong)}")
+        raise refusal.RefusedError(f"Nothing was changed. {where}: {'; '.join(wrong)}")
 
 
 def unknown_variables(task_vars: Mapping[str, Any]) -> list[str]:
@@ -290,65 +261,6 @@ def one_member(
     return member
 
 
-def untouched(task_vars: Mapping[str, Any], cluster: list[Member]) -> str:
-    """How a refusal begins: nothing was changed, but PyMySQL was installed on hosts without it."""
-    installed = [
-        member.host
-        for member in cluster
-        if (task_vars["hostvars"][member.host].get("__semisync_installed") or {}).get("changed")
-    ]
-    but = f", but PyMySQL was installed on {', '.join(installed)}" if installed else ""
-    return f"Nothing was changed{but}."
-
-
-def refuse(
-    task_vars: Mapping[str, Any],
-    name: str,
-    cluster: list[Member],
-    wrong: list[str],
-) -> None:
-    """Raise RefusedError if something is wrong with a cluster."""
-    if wrong:
-        raise RefusedError(f"{untouched(task_vars, cluster)} Cluster {name!r}: {'; '.join(wrong)}")
-
-
-def refused(text: str, host: str) -> dict[str, object]:
-    """The result of a task that fails with a refusal. The first host of the cluster that gets there
-    gives the reason, once in a run; the others name that host. A short reason is that of all hosts,
-    because Ansible shows the place of each different one.
-    """
-    speaker_host, short = said_by(text, host), len(text) <= SHORT
-    if speaker_host in (None, host):
-        words = text if short else f"{host} says why above"
-        closing.leave("", text, [f"semi-sync: FAILED: {words}"], False)
-        return {"failed": True, "msg": text}
-    pointing = f"Refused with the rest of its cluster; {speaker_host} says why."
-    return {
-        "failed": True,
-        "msg": text if short else pointing,
-        "refused_with": speaker_host,
-    }
-
-
-def said_by(text: str, host: str) -> str | None:
-    """The host whose task has already reported a text in this run; None if this host is the first,
-    which then reports it.
-    """
-    # A folder of this run only, which all of Ansible's workers share.
-    path = os.path.join(
-        constants.DEFAULT_LOCAL_TMP,
-        f"semisync-said-{hashlib.sha256(text.encode('utf-8')).hexdigest()}",
-    )
-    try:
-        os.symlink(host, path)
-    except FileExistsError:
-        return os.readlink(path)
-    except OSError:
-        # Twice is better than never.
-        pass
-    return None
-
-
 def judged(
     task_vars: Mapping[str, Any], info_from: str, judge: Callable[[list[Member]], list[str]]
 ) -> tuple[str, list[Member], Member]:
@@ -369,7 +281,7 @@ def judged(
         or problems.source_problems(cluster)
         or judge(cluster)
     )
-    refuse(task_vars, name, cluster, wrong)
+    refusal.refuse(task_vars, name, cluster, wrong)
     return name, cluster, of_host(task_vars, cluster)
 
 
@@ -392,7 +304,7 @@ def speaks(task_vars: Mapping[str, Any], cluster: list[Member], task: object) ->
     if me != speaker(task_vars, cluster):
         return False
     name = task_vars.get("semisync_cluster", DEFAULT)
-    return said_by(f"{getattr(task, '_uuid', '')} of {name}", me) in (None, me)
+    return refusal.said_by(f"{getattr(task, '_uuid', '')} of {name}", me) in (None, me)
 
 
 def canary(

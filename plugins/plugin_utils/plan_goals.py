@@ -4,7 +4,7 @@
 """The goals of semisync_plan: what each reads of a cluster, what it refuses, and its plan.
 
 Each takes a host's variables, the name of the variable with what the servers said, and the other
-options of the task; it returns the plan, or raises cluster.RefusedError.
+options of the task; it returns the plan, or raises refusal.RefusedError.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
     durability_mode,
     inventory,
+    refusal,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster import TaskVariables
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST, source_of
@@ -42,7 +43,7 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
     own, wrong = durability_mode.promised_settings(variables)
     try:
         name, members = cluster.members(variables.task_vars, info_from, own=own)
-    except cluster.HeldError:
+    except refusal.HeldError:
         # The reason was reported, and the others are planned without it.
         return {"side": HELD, "changes": False, "server_changes": False, "cluster_changes": False}
     alone = bool(options.get("alone"))
@@ -54,7 +55,7 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
         if reasoned and cluster.lost(variables.task_vars, member.host):
             member.error = SAID_ITSELF
     me = variables.task_vars["inventory_hostname"]
-    cluster.refuse(
+    refusal.refuse(
         variables.task_vars,
         name,
         members,
@@ -66,7 +67,7 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
     )
     mine = cluster.of_host(variables.task_vars, members)
     made = apply.set_up_plan(mine, members, own, bool(options["hold_back"]))
-    cluster.refuse(
+    refusal.refuse(
         variables.task_vars,
         name,
         members,
@@ -104,7 +105,7 @@ def plan_sides(variables: TaskVariables, info_from: str, _options: Options) -> R
     """Who is what; contradictions are said, and refuse nothing."""
     try:
         name, members = cluster.members(variables.task_vars, info_from)
-    except cluster.HeldError:
+    except refusal.HeldError:
         return {"side": HELD, "problems": []}
     mine = cluster.of_host(variables.task_vars, members)
     wrong = cluster.inventory_problems(
@@ -130,7 +131,7 @@ def plan_drill(variables: TaskVariables, info_from: str, _options: Options) -> R
         or drill.refusals(members, own, units)
     )
     if wrong:
-        raise cluster.RefusedError(f"Nothing was stopped. Cluster {name!r}: {'; '.join(wrong)}")
+        raise refusal.RefusedError(f"Nothing was stopped. Cluster {name!r}: {'; '.join(wrong)}")
     drills = drill.drill_plan(members, own, units)
     return {"drills": drills, "source": source_of(members).host, "cluster": name}
 
@@ -139,7 +140,7 @@ def plan_hosts(variables: TaskVariables, _info_from: str, _options: Options) -> 
     """Nothing; refuses a run that would read no host."""
     playing = variables.task_vars["ansible_play_hosts_all"]
     if wrong := inventory.problem(variables.task_vars["groups"], playing):
-        raise cluster.RefusedError(wrong)
+        raise refusal.RefusedError(wrong)
     return {}
 
 
@@ -148,7 +149,7 @@ def plan_read(variables: TaskVariables, info_from: str, _options: Options) -> Re
     known = variables.task_vars
     said = (known["hostvars"][host].get(info_from) for host in known["ansible_play_hosts_all"])
     if wrong := inventory.unread(said, known.get("ansible_run_tags") or []):
-        raise cluster.RefusedError(wrong)
+        raise refusal.RefusedError(wrong)
     return {}
 
 

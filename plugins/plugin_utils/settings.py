@@ -21,18 +21,20 @@ from ansible.module_utils.common.validation import (
     check_type_int,
 )
 from ansible.module_utils.common.yaml import yaml_load
-from ansible_collections.dbre.semisync.plugins.plugin_utils.setting_keys import (
-    DecimalKey,
-    ListKey,
-    SwitchKey,
-    TextKey,
-    WholeKey,
-)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.setting_rows import (
     PREFIX,
     ROWS,
     Setting,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.setting_keys import (
+        DecimalKey,
+        ListKey,
+        SwitchKey,
+        TextKey,
+        WholeKey,
+    )
 
 ROLES = os.path.join(
     os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "roles"

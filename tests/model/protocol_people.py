@@ -95,7 +95,7 @@ def read(server: Server) -> Any:
         server_id=str(server.number),
         read_only="ON" if server.read_only else "OFF",
     )
-    info["clock"] = NOW
+    info["clock"], info["fence"] = NOW, server.fenced
     info["uptime"] = {"seconds": 10 if server.restarted else 86400, "since_reset": 10}
     info["gtid"] = {"gtid_executed": server.gtids(), "gtid_purged": ""}
     found = channel(server)
@@ -150,7 +150,6 @@ def looks_of(world: World, members: list[Member]) -> dict[str, Any]:
             "events": [],
             "event_scheduler": "ON",
             "first_gtids": None,
-            "fence": world.servers[one.host].fenced,
             "long": [],
             "read_at": NOW,
             **seconds_of(world.servers[one.host]),
@@ -229,8 +228,7 @@ class Person:
         row = decided.row
         if row and interrupted_switchover.half_done(members, row):
             words = switchover_plan.unread(members, row)
-            looks = looks_of(self.world, members)
-            if not words and switchover_plan.mode_of(members, row, looks, self.target) in MENDS:
+            if not words and switchover_plan.mode_of(members, row, self.target) in MENDS:
                 self.mend(members, row)
                 return True
             self.story.append(f"switchover.yml refuses: {'; '.join(words)}")
@@ -251,7 +249,7 @@ class Person:
     def mend(self, members: list[Member], row: JournalRow) -> None:
         """switchover.yml, of one that was interrupted."""
         looks = looks_of(self.world, members)
-        mode = switchover_plan.mode_of(members, row, looks, self.target)
+        mode = switchover_plan.mode_of(members, row, self.target)
         wrong = switchover_plan.interrupted_problems(members, row, looks)
         if wrong:
             raise DeadEndError("; ".join([*self.story, f"switchover.yml refuses: {wrong}"]))

@@ -187,7 +187,7 @@ class Rejoin:
             connection.rows(role_statements.side_statement(NAMES, REPLICA, True))
             for statement, arguments in role_statements.redirect_steps(NAMES, to, 3306):
                 connection.rows(statement, arguments)
-            read_only_dropin.loosen(module, option_file)
+            read_only_dropin.loosen(option_file, None)
             back: Any = connect(to)
             prepare.record(module, RejoinRecordPlan(entry, SCHEMA), back, NAMES)
 

@@ -175,7 +175,7 @@ def install() -> None:
         # Nothing overrides it.
         (read_only_dropin, "overridden", lambda *_words: ""),
         # Its own option file has the role by then.
-        (read_only_dropin, "loosen", lambda _module, ours, *_more: fenced(False)(ours.path)),
+        (read_only_dropin, "loosen", lambda ours, _options: fenced(False)(ours.path)),
         (FailoverTarget, "option_file", lambda this: (this.plan.host, "drop-in")),
         (io_thread_resume, "release", lambda _name: True),
         (io_thread_resume, "address", lambda module, _token: module.host),

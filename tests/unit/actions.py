@@ -9,7 +9,7 @@ import types
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
+from ansible_collections.dbre.semisync.plugins.plugin_utils import refusal
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 
@@ -29,7 +29,7 @@ def runner(action_class: type[ActionBase], monkeypatch: Any, folder: Any) -> Any
         folder: a temporary one, which a run's tasks have in common.
     """
     monkeypatch.setattr(ActionBase, "run", lambda self, tmp, task_vars: {})
-    monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(folder))
+    monkeypatch.setattr(refusal.constants, "DEFAULT_LOCAL_TMP", str(folder))
 
     def run(
         me: str = "db1",

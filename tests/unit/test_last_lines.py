@@ -118,17 +118,22 @@ def folder(monkeypatch, tmp_path):
     return tmp_path
 
 
+def said(**verdicts: str) -> str:
+    """The line of each cluster, as a run ends with it."""
+    return "".join(f"semi-sync: cluster {name}: {it}\n" for name, it in verdicts.items())
+
+
 def test_a_later_verdict_takes_the_place_of_an_earlier_one_about_the_same(folder):
     closing.leave("shop", "health", ["unknown"], False)
     closing.leave("shop", "drill", ["the drill passed"])
     closing.leave("shop", "health", ["healthy"])
-    assert closing.text(closing.waiting()) == "the drill passed\nhealthy\n"
+    assert closing.text(closing.waiting()) == said(shop="the drill passed") + said(shop="healthy")
 
 
 def test_of_many_clusters_those_without_anything_to_do_are_counted(folder):
     for number in range(closing.MANY + 1):
         closing.leave(f"c{number}", "health", [f"c{number}"], number != 3)
-    assert closing.text(closing.waiting()) == "c3\nsemi-sync: 10 clusters: healthy\n"
+    assert closing.text(closing.waiting()) == (said(c3="c3") + "semi-sync: 10 clusters: healthy\n")
 
 
 def test_what_cannot_be_printed_changes_nothing(folder, monkeypatch):
@@ -147,7 +152,7 @@ def test_a_worker_prints_nothing(folder, capfd):
     closing.close(os.getpid() + 1)
     assert capfd.readouterr().out == ""
     closing.close(os.getpid())
-    assert capfd.readouterr().out == "healthy\n"
+    assert capfd.readouterr().out == said(shop="healthy")
 
 
 def finding(name: str, host: str = "db1", severity: str = "critical") -> Any:
@@ -161,26 +166,39 @@ FAILED = check.row("P3.4", "db1", "status is ON", "ON", "OFF", False)
 UNSEEN = [
     check.unseen(point, "db2", "it runs", "Yes", "no server answered") for point in ("P0", "P4.1")
 ]
-COMMAND = "ansible-playbook -i hosts dbre.semisync.PLAYBOOK --limit shop"
+
+
+@pytest.mark.parametrize(
+    "groups,playbook,words",
+    [
+        ({"shop": []}, "site", "ansible-playbook -i 'my hosts' dbre.semisync.site --limit shop"),
+        ({}, "failover --check", "ansible-playbook -i 'my hosts' dbre.semisync.failover --check"),
+    ],
+)
+def test_a_command_has_the_run_s_inventory_and_is_for_the_cluster_if_it_has_a_group(
+    groups, playbook, words, monkeypatch
+):
+    monkeypatch.setattr(closing.context, "CLIARGS", {"inventory": ["my hosts"]})
+    assert closing.command(groups, "shop", playbook) == words
 
 
 @pytest.mark.parametrize(
     "rows,entries,step",
     [
         ([PASSED], [finding("no_tls", severity="warning")], ""),
-        ([FAILED], [], COMMAND.replace("PLAYBOOK", "site") + " --check --diff"),
-        ([FAILED], [finding("semisync_off")], COMMAND.replace("PLAYBOOK", "site")),
+        ([FAILED], [], "run site --check --diff"),
+        ([FAILED], [finding("semisync_off")], "run site"),
         (
             UNSEEN,
             [finding("source_not_read")],
-            COMMAND.replace("PLAYBOOK", "failover") + " --check",
+            "run failover --check",
         ),
         ([FAILED], [finding("two_sources")], "docs/findings.md#two_sources"),
         ([PASSED, *UNSEEN], [], "have db2 read"),
     ],
 )
 def test_the_last_line_says_what_to_run_next(rows, entries, step):
-    said = closing_lines.next_step(rows, entries, COMMAND)
+    said = closing_lines.next_step(rows, entries, "run {}".format)
     assert step in said and bool(step) == bool(said)
 
 

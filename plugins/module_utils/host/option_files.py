@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from ansible_collections.dbre.semisync.plugins.module_utils.server import removed_options
+
 DROP_IN = "zz-dbre-semisync.cnf"
 MARKER = "dbre.semisync"
 
@@ -25,6 +27,9 @@ HEADER = (
 SWITCHES = ("read_only", "super_read_only", "event_scheduler", "mysql_native_password")
 # Of a switch (MySQL manual, "Program Option Modifiers"): the value that each means.
 PREFIXES = {"skip_": "OFF", "disable_": "OFF", "enable_": "ON"}
+# Those that keep the prefix loose_, with which a version that lacks one ignores it. Semi-sync's
+# count all the same.
+LOOSE = frozenset(name for name in removed_options.NAMES if not name.startswith("rpl_semi_sync"))
 
 
 def canonical_name(option: str) -> str:
@@ -38,15 +43,10 @@ def canonical_name(option: str) -> str:
     return name
 
 
-def canonical_pair(option: str, value: str, loose: frozenset[str] = frozenset()) -> tuple[str, str]:
-    """An option's variable name and value: '--skip-read-only' gives ('read_only', 'OFF').
-
-    Args:
-        loose: names that keep the prefix loose_, with which a server ignores an option that it does
-            not know.
-    """
+def canonical_pair(option: str, value: str) -> tuple[str, str]:
+    """An option's variable name and value: '--skip-read-only' gives ('read_only', 'OFF')."""
     name = canonical_name(option)
-    if name in loose and option.lstrip("-").lower().startswith("loose"):
+    if name in LOOSE and option.lstrip("-").lower().startswith("loose"):
         return f"loose_{name}", value
     for prefix, meant in PREFIXES.items():
         if name.startswith(prefix) and name[len(prefix) :] in SWITCHES:
@@ -74,24 +74,20 @@ def effective(pairs: list[tuple[str, str]]) -> dict[str, str]:
     return options
 
 
-def print_defaults_pairs(text: str, loose: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
+def print_defaults_pairs(text: str) -> list[tuple[str, str]]:
     """Every option of `mysqld --print-defaults` in order, including those that a later one
-    overrides. `loose` is as for canonical_pair().
+    overrides.
     """
     pairs = []
     for part in re.split(r"(?:^|\s)--(?=[A-Za-z])", text):
         name, _equals, value = part.strip().partition("=")
         if re.match(r"^[A-Za-z][\w.-]*$", name):
-            pairs.append(canonical_pair(name, value.strip(), loose))
+            pairs.append(canonical_pair(name, value.strip()))
     return pairs
 
 
-def command_line_pairs(
-    words: list[str], loose: frozenset[str] = frozenset()
-) -> list[tuple[str, str]]:
-    """Every option of a server's command line, which overrides the option files. `loose` is as for
-    canonical_pair().
-    """
+def command_line_pairs(words: list[str]) -> list[tuple[str, str]]:
+    """Every option of a server's command line, which overrides the option files."""
     pairs = []
     for position, word in enumerate(words):
         match = re.match(r"--([A-Za-z][\w.-]*)(?:=(.*))?$", word, re.DOTALL)
@@ -101,7 +97,7 @@ def command_line_pairs(
             if value is None:
                 # An option's value may be in the next word.
                 value = behind[0] if behind and not behind[0].startswith("-") else ""
-            pairs.append(canonical_pair(name, value, loose))
+            pairs.append(canonical_pair(name, value))
     return pairs
 
 

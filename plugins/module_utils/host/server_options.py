@@ -30,8 +30,6 @@ if TYPE_CHECKING:
         Variables,
     )
 
-# A newer version ignores one of these that is given as loose_…; semi-sync's count all the same.
-LOOSE = frozenset(name for name in removed_options.NAMES if not name.startswith("rpl_semi_sync"))
 # What --print-defaults begins with, in every version.
 PRINTED = "would have been started with the following arguments"
 # What may follow mysqld in the name of a group of options, and a group of a server's own.
@@ -123,7 +121,7 @@ def read_options(
         "options": option_files.effective(pairs),
         "elsewhere": option_files.without_ours(pairs, ours),
         "command_line": option_files.effective(
-            chosen(option_files.command_line_pairs(server.cmdline, LOOSE))
+            chosen(option_files.command_line_pairs(server.cmdline))
         ),
         "path": place.path,
         "kind": place.kind,
@@ -195,7 +193,7 @@ def print_defaults(
     reader = option_reader.command_text(words, environment)
     code, printed, stderr = command.run(module, trust.trusted_command(words), environment)
     if code == 0 and PRINTED in printed:
-        return reader, chosen(option_files.print_defaults_pairs(printed, LOOSE)), ""
+        return reader, chosen(option_files.print_defaults_pairs(printed)), ""
     said = " ".join(stderr.split()) or f"nothing of them, and ended with {code}"
     return reader, [], f"{reader} says {said}"
 
@@ -207,7 +205,7 @@ def chosen(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def wanted(name: str) -> bool:
     """Only options this collection compares leave the host: an option file may hold secrets."""
     prefix, _bar, rest = name.partition("_")
-    if name in removed_options.NAMES or (prefix == "loose" and rest in LOOSE):
+    if name in removed_options.NAMES or (prefix == "loose" and rest in option_files.LOOSE):
         return True
     return name.startswith(("rpl_semi_sync", "plugin_load")) or name in (
         "server_id",

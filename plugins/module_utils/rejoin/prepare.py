@@ -279,8 +279,7 @@ def settle_as_replica(
     ]
     # Before the option file goes: a run that is killed leaves it, and the next one does the rest.
     run_steps(server, more)
-    persisted = server.persisted() if names.has_persisted_variables else {}
-    loosened = read_only_dropin.loosen(module, option_file, persisted)
+    loosened = read_only_dropin.loosen(option_file, options)
     return {
         "changed": bool(steps or more or loosened),
         "statements": role_statements.shown([*steps, *more]),

@@ -7,7 +7,6 @@ channel and runs the events, and the old source gets the settings that the repli
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
@@ -54,13 +53,8 @@ def settle_roles(
             said += scheduled_events.leave(server, names)
     fence_went = False
     if plan.unfence:
-        if not module.check_mode:
-            # Before the fence goes: a run that is killed leaves it, and the next one does the rest.
-            again = unfenced_steps(module, plan, server, names)
-            run_steps(server, again)
-            said += again
-        persisted = server.persisted() if names.has_persisted_variables else {}
-        fence_went = take_fence_away(module, plan, persisted)
+        fence_went, again = take_fence_away(module, plan, server, names)
+        said += again
     return {"changed": bool(said) or fence_went, "statements": role_statements.shown(said)}
 
 
@@ -87,22 +81,6 @@ def steps(plan: SwitchoverPlan, server: Server, names: Names) -> list[Step]:
     return wanted
 
 
-def unfenced_steps(
-    module: AnsibleModule, plan: SwitchoverPlan, server: Server, names: Names
-) -> list[Step]:
-    """What this server needs because its fence goes now."""
-    ours = plan.option_file
-    strict = plan.part == SOURCE and plan.mode != SWITCH
-    fenced = dropin_place.closes(ours.path, ours.kind, ours.group)
-    if not (strict or fenced):
-        return []
-    options = next_start.start_options(module, ours, server, names)
-    return [
-        *(next_start.scheduler_steps(options, server, names) if fenced else []),
-        *(next_start.strict_steps(options, server, names) if strict else []),
-    ]
-
-
 def stands_still(server: Server, names: Names) -> bool:
     """Whether a channel exists and neither of its threads runs."""
     channel = channels.default_channel(server.channels(names))
@@ -118,17 +96,28 @@ def new_source_steps(plan: SwitchoverPlan, server: Server, names: Names) -> list
 
 
 def take_fence_away(
-    module: AnsibleModule, plan: SwitchoverPlan, persisted: Mapping[str, str]
-) -> bool:
+    module: AnsibleModule, plan: SwitchoverPlan, server: Server, names: Names
+) -> tuple[bool, list[Step]]:
     """On the source, remove the fence; elsewhere as far as the server starts read-only all the
-    same, see read_only_dropin.loosen(). Return whether anything goes.
+    same, see read_only_dropin.loosen(). Return whether anything goes, and the statements that the
+    server got for that. They come first: a run that is killed leaves the fence, and the next one
+    does the rest.
 
     Raises:
         OSError: it cannot be removed.
     """
     ours = plan.option_file
+    place = (ours.path, ours.kind, ours.group)
+    stands, strict = dropin_place.stands(*place), plan.part == SOURCE and plan.mode != SWITCH
+    if not (stands or strict):
+        return False, []
+    again: list[Step] = []
+    options = next_start.start_options(module, ours, server, names)
+    if not module.check_mode:
+        again += next_start.strict_steps(options, server, names) if strict else []
+        if dropin_place.closes(*place):
+            again += next_start.scheduler_steps(options, server, names)
+        run_steps(server, again)
     if plan.part != TARGET:
-        return read_only_dropin.loosen(module, ours, persisted)
-    if module.check_mode:
-        return dropin_place.stands(ours.path, ours.kind, ours.group)
-    return read_only_dropin.take_away(ours.path, ours.kind, ours.group)
+        return read_only_dropin.loosen(ours, options, module.check_mode), again
+    return stands if module.check_mode else read_only_dropin.take_away(*place), again

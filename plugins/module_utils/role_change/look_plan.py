@@ -131,7 +131,6 @@ class LookPlan(Plan):
 
     members: list[Peer] = field(metadata={LIST_OF: Peer})
     user: str
-    option_file: OptionFile = field(metadata={ONE_OF: OptionFile})
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def take_away(ours: str, kind: str, group: str = "") -> bool:
 
 
 def loosen(
-    module: AnsibleModule, option_file: OptionFile, persisted: Mapping[str, str] | None = None
+    option_file: OptionFile, options: Mapping[str, str] | None, check_mode: bool = False
 ) -> bool:
     """On a former source that is a replica: remove it if the server starts read-only without it;
     otherwise, or if that is not known, leave the line that makes it start read-only, and nothing
@@ -139,49 +139,24 @@ def loosen(
     It is removed, or replaced as a whole: wherever this ends, the server starts read-only.
 
     Args:
-        persisted: the server's variables that SET PERSIST wrote.
+        options: what the server starts with then; None if that is not known (next_start.py).
 
     Raises:
         OSError: it cannot be read, removed or replaced.
     """
-    path, kind = option_file.path, option_file.kind
-    now = text_of(path, kind, option_file.group)
+    path, kind, group = option_file.path, option_file.kind, option_file.group
+    now = text_of(path, kind, group)
     if now is None:
         return False
-    if starts_read_only(module, option_file, now, persisted or {}):
-        return module.check_mode or take_away(path, kind, option_file.group)
-    if now == lines(option_file.group, OF_A_REPLICA, ()):
+    # A command line that opens it is not relied on to be overridden in its turn.
+    given = option_file.command_line.get("read_only", "ON")
+    if options and all(map(option_files.is_on, (options.get("read_only", "OFF"), given))):
+        return check_mode or take_away(path, kind, group)
+    if now == lines(group, OF_A_REPLICA, ()):
         return False
-    if not module.check_mode:
-        put(path, kind, option_file.group, OF_A_REPLICA, ())
+    if not check_mode:
+        put(path, kind, group, OF_A_REPLICA, ())
     return True
-
-
-def starts_read_only(
-    module: AnsibleModule,
-    option_file: OptionFile,
-    without: str | None,
-    persisted: Mapping[str, str],
-) -> bool:
-    """Whether a server is known to start read-only without these lines, which are in its option
-    files now. If another line says the same and is read later, the last one may be taken for ours:
-    then it is not known.
-    """
-    if not option_file.reader:
-        return False
-    pairs = option_reader.printed_pairs(module, option_file.reader)
-    if pairs is None:
-        return False
-    options = option_files.without_ours(pairs, without)
-    return all(
-        option_files.is_on(said)
-        for said in (
-            options.get("read_only", "OFF"),
-            # Both override the option files.
-            option_file.command_line.get("read_only", "ON"),
-            persisted.get("read_only", "ON"),
-        )
-    )
 
 
 def overridden(module: AnsibleModule, option_file: OptionFile) -> str:

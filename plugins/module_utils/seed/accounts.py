@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import copying
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import copying, marker
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote
@@ -24,7 +24,7 @@ OWN_ACCOUNTS = (
     "debian-sys-maint",
     "PUBLIC",
     "",
-    copying.DONOR,
+    marker.DONOR,
 )
 
 

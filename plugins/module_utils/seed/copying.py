@@ -18,8 +18,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import (
     quote_text,
 )
 
-# The account for a clone on the source, created for one seeding and dropped after it.
-DONOR = "dbre_semisync_seed"
 # How both ends quote names and texts in the statements of accounts.
 PLAIN_MODE = "SET SESSION sql_mode = ''"
 # In the text of SHOW GRANTS, how the account logs in: servers before MySQL 5.7.6, every MariaDB.
@@ -30,7 +28,6 @@ LOGIN = re.compile(
 # In the text of SHOW GRANTS, the table or routine that a privilege is on; none for a whole schema.
 NAME = r"(`(?:[^`]|``)+`|[^`\s.*]+)"
 OBJECT = re.compile(rf" ON (?:(PROCEDURE|FUNCTION|PACKAGE(?: BODY)?) )?{NAME}\.{NAME} TO ")
-UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 
 def unfit_tables(method: str, tables: list[str]) -> str:
@@ -54,14 +51,6 @@ def unfit_tables(method: str, tables: list[str]) -> str:
         f" {what}. Convert them (ALTER TABLE … ENGINE=InnoDB), or restore a backup of the source on"
         " the replica yourself"
     )
-
-
-def amount(count: float) -> str:
-    """Bytes for people: 1288490188 is '1.3 GB'."""
-    power = 0
-    while count >= 1000 and power < len(UNITS) - 1:
-        count, power = count / 1000, power + 1
-    return f"{count:.1f} {UNITS[power]}" if power else f"{count:.0f} {UNITS[0]}"
 
 
 def parse_backup_position(text: str) -> str:

@@ -13,6 +13,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import (
     accounts,
     copying,
+    marker,
     marker_writing,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
@@ -29,7 +30,7 @@ else:
 
 EVERYWHERE = "%"
 # In the refusal of a login, the client's host as the server compares it with accounts.
-REFUSED = re.compile(rf"'{copying.DONOR}'@'([0-9A-Za-z.:_-]+)'")
+REFUSED = re.compile(rf"'{marker.DONOR}'@'([0-9A-Za-z.:_-]+)'")
 REQUIRE = {"required": "SSL", "any": "NONE", "disabled": "NONE"}
 SEEN_SECONDS = 5
 
@@ -86,7 +87,7 @@ def seen_as(params: Mapping[str, object]) -> str:
         login.connect_to(
             str(params["source_host"]),
             int(str(params["source_port"])),
-            copying.DONOR,
+            marker.DONOR,
             "",
             False,
             SEEN_SECONDS,
@@ -113,7 +114,7 @@ def donor_statements(
         host: that the account may log in from.
         tls: required, any or disabled.
     """
-    account = account_name(copying.DONOR, host)
+    account = account_name(marker.DONOR, host)
     # The statement has an argument, the password, so a per cent sign in the account is doubled.
     escaped = account.replace("%", "%%")
     statements: list[Step] = [
@@ -135,7 +136,7 @@ def end_statements(hosts: list[str], uninstall: bool) -> list[Step]:
         hosts: of the existing accounts.
     """
     drop: list[Step] = [
-        (f"DROP USER IF EXISTS {account_name(copying.DONOR, host)}", None) for host in hosts
+        (f"DROP USER IF EXISTS {account_name(marker.DONOR, host)}", None) for host in hosts
     ]
     return [*drop, ("UNINSTALL PLUGIN clone", None)] if uninstall else drop
 
@@ -143,7 +144,7 @@ def end_statements(hosts: list[str], uninstall: bool) -> list[Step]:
 def donor_hosts(server: Server) -> list[str]:
     """The hosts that the accounts of clones may log in from."""
     rows = server.rows(
-        "SELECT Host AS host FROM mysql.user WHERE User = %s ORDER BY Host", (copying.DONOR,)
+        "SELECT Host AS host FROM mysql.user WHERE User = %s ORDER BY Host", (marker.DONOR,)
     )
     return [text(row["host"]) for row in rows]
 

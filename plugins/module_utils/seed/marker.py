@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Connected = TypeVar("Connected")
 
+# The account for a clone on the source, created for one seeding and dropped after it.
+DONOR = "dbre_semisync_seed"
 FOLDER = "/var/lib/dbre-semisync"
 # Seconds that a server may be down because a seeding restarts it with its new data.
 AWAY_SECONDS = 300

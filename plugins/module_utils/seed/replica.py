@@ -21,7 +21,7 @@ from typing import IO, Any, cast
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import backup, copying
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import backup, copying, marker
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import dynamic_plugins
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.folders import file_system
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker_writing import Marker
@@ -35,6 +35,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     client_login,
     connection,
     login,
+    values,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -130,8 +131,8 @@ class Replica:
         free = stat.f_bavail * stat.f_frsize
         if free < self.params["expected_bytes"] * 1.1:
             raise SeedError(
-                f"{folder} has {copying.amount(free)} free, and"
-                f" {copying.amount(self.params['expected_bytes'] * 1.1)} are needed; nothing was"
+                f"{folder} has {values.amount(free)} free, and"
+                f" {values.amount(self.params['expected_bytes'] * 1.1)} are needed; nothing was"
                 " changed"
             )
 
@@ -175,7 +176,7 @@ class Replica:
             server.rows(
                 f"CLONE INSTANCE FROM %s@%s:{self.params['source_port']} IDENTIFIED BY"
                 f" %s{CLONE_TLS[self.params['tls']]}",
-                (copying.DONOR, self.params["source_host"], self.params["password"]),
+                (marker.DONOR, self.params["source_host"], self.params["password"]),
             )
         except ServerError as error:
             # 3707: no supervisor restarts the server; 2006, 2013: it is already restarting.

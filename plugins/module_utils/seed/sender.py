@@ -21,11 +21,12 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, stream
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, stream
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     client_login,
     connection,
     login,
+    values,
 )
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def send_copy(
         stream.finish(caller, problem)
     except OSError as error:
         raise stream.StreamError(
-            f"the replica disconnected after {copying.amount(sent)}: {error}"
+            f"the replica disconnected after {values.amount(sent)}: {error}"
         ) from error
     return sent, problem
 

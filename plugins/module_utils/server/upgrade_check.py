@@ -44,7 +44,7 @@ Table = Tuple[str, str]
 
 def tables(server: Server, seconds: float) -> TableCheck:
     """Ask about every table, one after another; no rows are read. At the first that is not checked,
-    it ends: each costs those who wait behind it a second.
+    it ends: each costs the clients that wait for the same table a second.
 
     Args:
         seconds: for all together.
@@ -88,9 +88,9 @@ def checked(server: Server, table: Table) -> tuple[list[str], str]:
             return [], f"{dotted(table)}: {error}"
         raise
     waited = [words for words in said if any(one in words for one in WAITED)]
-    return (
-        ([], f"{waited[0]}; it is in use, or a backup locks the server") if waited else (said, "")
-    )
+    if waited:
+        return [], f"{waited[0]}; it is in use, or a backup locks the server"
+    return said, ""
 
 
 def dotted(table: Table) -> str:

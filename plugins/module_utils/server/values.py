@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 # likewise), as a shift.
 SHIFTS = {"k": 10, "m": 20, "g": 30}
 
+UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
+
 
 def canonical_value(value: int | str) -> str:
     """One spelling for the values that servers, option files and people write in several ways."""
@@ -56,3 +58,11 @@ def as_number(value: int | str | None) -> int | None:
 def text(value: object) -> str:
     """What the drivers return as bytes or as text."""
     return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)
+
+
+def amount(count: float) -> str:
+    """Bytes for people: 1288490188 is '1.3 GB'."""
+    power = 0
+    while count >= 1000 and power < len(UNITS) - 1:
+        count, power = count / 1000, power + 1
+    return f"{count:.1f} {UNITS[power]}" if power else f"{count:.0f} {UNITS[0]}"

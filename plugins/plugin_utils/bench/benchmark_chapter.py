@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shap
     Ratio,
     SuiteOfRun,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.run_record import upgraded
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.run_begin import upgraded
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter import (
     Chapter,

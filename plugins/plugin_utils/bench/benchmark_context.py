@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from ansible.errors import AnsibleActionFail
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import NewAccount
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_shapes import Qdisc
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, refusal, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import environment, suite
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
     Benchmark,
@@ -120,7 +120,7 @@ class BenchmarkContext:
         self.task_vars, self.arguments = task_vars, arguments
         try:
             self.name, members = cluster.members(task_vars, arguments["info_from"])
-        except cluster.HeldError as error:
+        except refusal.HeldError as error:
             raise AnsibleActionFail(str(error)) from error
         self.source = next(member for member in members if member.side == "source")
         self.replicas = [member for member in members if member.side == "replica"]

@@ -7,6 +7,8 @@ next.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import listing
@@ -33,42 +35,42 @@ PLAYBOOKS = {
 }
 
 
-def health_line(rows: list[Check], entries: list[Finding], name: str) -> str:
+def health_line(rows: list[Check], entries: list[Finding]) -> str:
     """How the cluster is, in one line."""
     word = listing.health(rows, entries)
-    line = f"semi-sync: cluster {name}: {word if word == HEALTHY else word.upper()}"
     severities = [entry["severity"] for entry in entries]
     others = [
         f"{severities.count(severity)} {severity}"
         for severity in SEVERITIES
         if severity != CRITICAL and severity in severities
     ]
-    line += f": {listing.verdict(rows, entries)}"
+    line = f"{word if word == HEALTHY else word.upper()}: {listing.verdict(rows, entries)}"
     return line + (f"; findings: {', '.join(others)}" if others else "")
 
 
-def next_step(rows: list[Check], entries: list[Finding], command: str) -> str:
+def next_step(rows: list[Check], entries: list[Finding], command: Callable[[str], str]) -> str:
     """What to run or do next; empty if there is nothing to do.
 
     Args:
-        command: how a playbook of this cluster is run, with PLAYBOOK in place of its name.
+        command: returns how a playbook of this cluster is run; takes its name, with its options.
     """
     endangered = listing.critical(entries)
     for entry in endangered:
         if entry["id"] in PLAYBOOKS:
-            playbook, _space, options = PLAYBOOKS[entry["id"]].partition(" ")
-            return f"{command.replace('PLAYBOOK', playbook)} {options}".rstrip()
+            return command(PLAYBOOKS[entry["id"]])
     if endangered:
         return f"what {endangered[0]['id']} says above; see docs/findings.md#{endangered[0]['id']}"
     if check.failed(rows):
-        return command.replace("PLAYBOOK", "site") + " --check --diff"
+        return command("site --check --diff")
     if unseen := check.unknown(rows):
         hosts = ", ".join(dict.fromkeys(entry["host"] for entry in unseen))
-        return f"have {hosts} read, as said above; then {command.replace('PLAYBOOK', 'verify')}"
+        return f"have {hosts} read, as said above; then {command('verify')}"
     return ""
 
 
-def closing_lines(rows: list[Check], entries: list[Finding], name: str, command: str) -> list[str]:
+def closing_lines(
+    rows: list[Check], entries: list[Finding], command: Callable[[str], str]
+) -> list[str]:
     """Both lines, the second only if there is something to do."""
     step = next_step(rows, entries, command)
-    return [health_line(rows, entries, name), *([f"  next: {step}"] if step else [])]
+    return [health_line(rows, entries), *([f"next: {step}"] if step else [])]

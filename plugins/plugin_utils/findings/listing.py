@@ -21,6 +21,27 @@ def critical(entries: list[Finding]) -> list[Finding]:
     return [entry for entry in entries if entry["severity"] == CRITICAL]
 
 
+def both_tables(
+    rows: list[Check],
+    entries: list[Finding],
+    more: list[str],
+    name: str,
+    path: str | None,
+    whole: bool,
+) -> str:
+    """The checkpoints and findings of a cluster as text.
+
+    Args:
+        more: lines about the cluster; empty ones are left out.
+        path: the file with all checkpoints, if there is one.
+        whole: whether those that passed have lines, too.
+    """
+    lines = [table(entries, name), *(f"  {one}" for one in more if one)]
+    if not whole:
+        return "\n".join([check.short_table(rows, name, path), *lines])
+    return "\n".join([check.table(rows, name), *lines, *([f"  {path}"] if path else [])])
+
+
 def table(entries: list[Finding], name: str) -> str:
     """The findings as text for people: what and where, then why and what to do for all but the mere
     notes. What was seen alike on several hosts has one line.

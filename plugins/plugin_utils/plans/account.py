@@ -13,11 +13,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import tls
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import AccountStep
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import channel_step
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import AccountStep
     from ansible_collections.dbre.semisync.plugins.types.shapes import Account
 
 

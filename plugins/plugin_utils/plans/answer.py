@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout, units
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import AnswerStep
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import ROLES, Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import AnswerStep
 
 FILES = os.path.join(ROLES, "answer", "files")
 

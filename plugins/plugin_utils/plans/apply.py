@@ -27,19 +27,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     seed,
     tls,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
-    ChannelPart,
-    ChannelTls,
-    ClusterPart,
-    Drift,
-    HostPlan,
-    Line,
-    OptionFileStep,
-    Plan,
-    ServerPart,
-    Spending,
-    StagePart,
-)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
     channel_step,
     is_fresh,
@@ -49,6 +36,19 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
+        ChannelPart,
+        ChannelTls,
+        ClusterPart,
+        Drift,
+        HostPlan,
+        Line,
+        OptionFileStep,
+        Plan,
+        ServerPart,
+        Spending,
+        StagePart,
+    )
     from ansible_collections.dbre.semisync.plugins.types.shapes import Info, Side, WaitFor
 # What a source waits for, under the collection's keys.
 WAITS_BY = ("enabled", "timeout", "wait_no_replica", "wait_point", "wait_for_replica_count")

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TypedDict, cast
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_place
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import answer
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import HeartbeatStep
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import ROLES, Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
+        HeartbeatStep,
+    )
 
 PROGRAM = os.path.join(ROLES, "heartbeat", "files", "heartbeat.py")
 

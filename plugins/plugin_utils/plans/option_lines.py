@@ -16,14 +16,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     same_value,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
-    Drift,
-    Line,
-    Section,
-)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
+        Drift,
+        Line,
+        Section,
+    )
     from ansible_collections.dbre.semisync.plugins.types.shapes import Info, Side
 
 # What SET GLOBAL can change without a restart; the others take effect at the next start.

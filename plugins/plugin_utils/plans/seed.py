@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.copying import DONOR, amount
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import DONOR
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import amount
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import tls
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import SeedStep
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
     channel_step,
     is_fresh,
@@ -19,6 +19,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import SeedStep
     from ansible_collections.dbre.semisync.plugins.types.shapes import Info, SeedMarker
 
 

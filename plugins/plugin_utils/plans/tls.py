@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
-    AuthorityCopy,
-    CloneTls,
-    WantedTls,
-)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
+        AuthorityCopy,
+        CloneTls,
+        WantedTls,
+    )
     from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Info
 
 MODES = ("auto", "required", "disabled")

@@ -20,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_pla
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     closing,
     cluster,
+    refusal,
     results,
     settings,
 )
@@ -287,7 +288,7 @@ class RunContext:
         Raises:
             RefusedError: something is.
         """
-        cluster.refuse(self.task_vars, self.name, self.members, wrong)
+        refusal.refuse(self.task_vars, self.name, self.members, wrong)
 
     def in_play(self, host: str) -> bool:
         """Whether a host is still in the play, because no task failed on it."""
@@ -426,11 +427,9 @@ class RunContext:
             lines: the first begins with the cluster's name.
             playbook: its name, with its options.
         """
-        first, *others = lines
-        told = [f"semi-sync: cluster {self.name}: {first}", *(f"  {words}" for words in others)]
+        told = list(lines)
         if playbook:
-            command = cluster.command(self.task_vars, self.name)
-            told.append(f"  next: {command.replace('PLAYBOOK', playbook)}")
+            told.append(f"next: {closing.command(self.task_vars['groups'], self.name, playbook)}")
         closing.leave(self.name, about, told, not playbook)
 
 

@@ -287,9 +287,13 @@ def failover_lines(kept: Certificate) -> list[str]:
     return [*lines, f"  VERDICT {certificate.verdict_line(kept)}"]
 
 
+def way_of(kept: Certificate) -> str:
+    return f"failover from {kept['from']} to {kept['to'] or 'no replica'}"
+
+
 def first_lines(kept: Certificate, refused: list[Case]) -> tuple[list[str], str]:
     """What was judged before a failover in two lines, and the playbook to run next."""
-    way = f"failover from {kept['from']} to {kept['to'] or 'no replica'}"
+    way = way_of(kept)
     verdict = f"VERDICT {certificate.verdict_line(kept)}"
     if not refused:
         return [f"{way}: possible, nothing was changed", verdict], "failover"
@@ -300,8 +304,9 @@ def first_lines(kept: Certificate, refused: list[Case]) -> tuple[list[str], str]
 
 def last_lines(kept: Certificate) -> tuple[list[str], str]:
     """The final certificate in a few lines, and the playbook to run next."""
-    way = f"failover from {kept['from']} to {kept['to'] or 'no replica'}"
-    lines = [f"{way}: {kept['outcome']}" + (f" ({kept['reason']})" if kept["reason"] else "")]
+    lines = [
+        f"{way_of(kept)}: {kept['outcome']}" + (f" ({kept['reason']})" if kept["reason"] else "")
+    ]
     if kept["outcome"] == REFUSED:
         return lines, "failover --check"
     lines.append(f"VERDICT {certificate.verdict_line(kept)}")

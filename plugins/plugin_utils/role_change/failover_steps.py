@@ -26,7 +26,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     IoThreadPlan,
     SalvagePlan,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, member, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    member,
+    refusal,
+    results,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_events
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -141,7 +145,7 @@ def plan(
         kept["outcome"] = REFUSED
         save_certificate(run, kept)
         words = certificate.refusal_message(run.name, refused)
-        raise cluster.RefusedError(f"{UNTOUCHED[evidence.fence]}. {words}")
+        raise refusal.RefusedError(f"{UNTOUCHED[evidence.fence]}. {words}")
     # Whether it must be seen dead before anything is changed.
     lives = evidence.fence == survivors.FENCE_PENDING and bool(fenced)
     if lives and run.speaks():
@@ -358,7 +362,7 @@ def report(run: RunContext, facts: Facts) -> dict[str, object]:
             run.forget(results.BEGUN)
     wrong = failover_outcome.failover_failure(kept, parts)
     if wrong:
-        result.update(cluster.refused(wrong, run.host))
+        result.update(refusal.refused(wrong, run.host))
     return result
 
 

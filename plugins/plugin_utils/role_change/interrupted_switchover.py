@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 INTERRUPTED = "interrupted"
 
 
+def is_fenced(member: Member) -> bool:
+    """Whether the option file that closes a source while its role moves is on its host."""
+    return bool(member.info and member.info.get("fence"))
+
+
 def half_done(members: list[Member], row: JournalRow | None) -> bool:
     """Whether the newest row is of a switchover that began and did not end, or of a completed one
     whose target is read-only, because it was restarted with its old option file.

@@ -208,7 +208,6 @@ class SwitchoverLook(LogsBegin, total=False):
         running, lock_of, reach, filters: as of a HostLook.
         events: its scheduled events.
         event_scheduler: the variable's value.
-        fence: whether the read-only option file is there.
         failed, msg: that it could not be read, and why.
     """
 
@@ -218,7 +217,6 @@ class SwitchoverLook(LogsBegin, total=False):
     filters: list[str]
     events: list[ScheduledEvent]
     event_scheduler: str
-    fence: bool
     failed: bool
     msg: str
 

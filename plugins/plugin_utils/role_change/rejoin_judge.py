@@ -13,7 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     RejoinPlan,
     RejoinRecordPlan,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils import refusal, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     errant,
@@ -54,7 +54,7 @@ FINISH, NONE = "finish", "none"
 NOTHING, PLANNED, FAILED = "nothing", "planned", "failed"
 
 
-class RejectedError(cluster.RefusedError):
+class RejectedError(refusal.RefusedError):
     """It may not come back like this; `kept` is still the task's result."""
 
     def __init__(
@@ -155,7 +155,7 @@ def reject(
         raise RejectedError(f"{words}. {host} runs read-only, and {left}", kept)
     try:
         run.refuse([words])
-    except cluster.RefusedError as error:
+    except refusal.RefusedError as error:
         raise RejectedError(str(error), kept) from error
 
 
@@ -316,7 +316,7 @@ def report(facts: RejoinFacts) -> dict[str, object]:
             facts.run.say([words])
             facts.run.end_with("rejoin", [f"rejoin of {former}: done", words], "verify")
     if not good:
-        raise cluster.RefusedError(
+        raise refusal.RefusedError(
             f"{former} was brought back, but does not follow {source}, or has transactions that"
             f" {source} lacks: {judged.phantoms or '; '.join(judged.why)}"
         )

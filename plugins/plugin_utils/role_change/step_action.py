@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
     durability_mode,
+    refusal,
     settings,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -108,10 +109,10 @@ class RoleChange(Reaching):
             if expected_dead(context):
                 self.expect_within(PATIENCE)
             result.update(do(context))
-        except (NotMeantError, cluster.HeldError) as error:
+        except (NotMeantError, refusal.HeldError) as error:
             result.update(skipped=True, skip_reason=str(error), **not_meant)
-        except cluster.RefusedError as error:
-            result.update(cluster.refused(str(error), variables["inventory_hostname"]))
+        except refusal.RefusedError as error:
+            result.update(refusal.refused(str(error), variables["inventory_hostname"]))
             # A refusal still reports what was stored before it.
             result.update(getattr(error, "kept", {}))
         return result
@@ -126,7 +127,7 @@ class RoleChange(Reaching):
             cluster.TaskVariables(task_vars, self._templar)
         )
         if wrong:
-            raise cluster.RefusedError(f"Nothing was changed. {'; '.join(wrong)}")
+            raise refusal.RefusedError(f"Nothing was changed. {'; '.join(wrong)}")
         return own
 
     def on_host(

@@ -22,6 +22,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.versions impo
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check, checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    interrupted_switchover,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Changes,
     Line,
@@ -191,14 +194,9 @@ def settled(
     for member in members:
         if member.host != plan["to"]:
             rows.append(follower(plan, member, is_older(plan, member, members)))
-        fenced = member.host == plan["from"] and member.info is not None and fence_stays(member)
+        fenced = member.host == plan["from"] and interrupted_switchover.is_fenced(member)
         rows.append(roles_in_files(member.host, plans.get(member.host) or {}, fenced))
     return rows
-
-
-def fence_stays(member: Member) -> bool:
-    """Whether the option file that closed a former source while its role moved is still there."""
-    return bool(member.facts.get("fence"))
 
 
 def roles_in_files(host: str, plan: Changes, fenced: bool) -> Check:
@@ -206,7 +204,7 @@ def roles_in_files(host: str, plan: Changes, fenced: bool) -> Check:
 
     Args:
         plan: semisync_plan's result, after the last change.
-        fenced: whether fence_stays().
+        fenced: whether the former source still has its fence.
     """
     changes = plan.get("server_changes")
     observed = "it was not read" if changes is None else "changes are left" if changes else "so"

@@ -102,7 +102,6 @@ def unread(members: list[Member], row: JournalRow | None) -> list[str]:
 def mode_of(
     members: list[Member],
     row: JournalRow | None,
-    looks: SwitchoverLooks,
     to: str,
 ) -> str:
     """What a run does first: switch, or finish, undo or settle an interrupted switchover.
@@ -119,8 +118,8 @@ def mode_of(
     if row["state"] == journal.BEGUN:
         return FINISH if known and was_opened(members, row) else UNDO
     if known and row["state"] == journal.DONE and row["to_host"] == to:
-        channel, looked = member_of(members, to).channel, looks.get(row["from_host"]) or {}
-        if channel is not None or looked.get("fence"):
+        former = member_of(members, row["from_host"])
+        if member_of(members, to).channel is not None or interrupted_switchover.is_fenced(former):
             return FINISH if astray(members, to) else SETTLE
     return SWITCH
 

@@ -13,7 +13,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     SWITCH,
     SwitchoverPlan,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    cluster,
+    refusal,
+    results,
+    settings,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source, problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -98,7 +103,7 @@ def look_plan(run: RunContext, row: JournalRow | None) -> LookPlan:
     source, target = ends(members, row, run.own)
     other = source if mine is target else target
     tried = [peer for peer in where_they_listen(members) if peer.host == other.host]
-    return LookPlan(tried, run.own["replication_user"], switchover_plan.option_file(mine))
+    return LookPlan(tried, run.own["replication_user"])
 
 
 def ends(
@@ -117,7 +122,7 @@ def plan(run: RunContext, row: JournalRow | None) -> dict[str, object]:
     members, own = run.members, run.own
     taking_part = switchover_plan.taking_part(members, row)
     looks = {member.host: run.result_of(SWITCHOVER_LOOK, member.host) for member in taking_part}
-    mode = switchover_plan.mode_of(members, row, looks, own["switchover_to"])
+    mode = switchover_plan.mode_of(members, row, own["switchover_to"])
     run.refuse(refusals(run, row, looks, mode))
     made = switchover_plan.planned_switchover(run.name, members, looks, own, run.token, mode, row)
     if mode == SWITCH:
@@ -181,7 +186,7 @@ def report(run: RunContext) -> dict[str, object]:
         run.end_with("switchover", *switchover_outcome.last_lines(record))
     wrong = switchover_outcome.switchover_failure(record, parts, settled)
     if wrong:
-        result.update(cluster.refused(wrong, run.host))
+        result.update(refusal.refused(wrong, run.host))
     return result
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
-    cluster,
     durability_mode,
+    refusal,
     results,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_server
@@ -21,7 +21,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
-    SWITCHOVER_LOOK,
     Registered,
     RunContext,
     plain,
@@ -227,12 +226,7 @@ def planned(
         "judges": mode == ROLL
         and bool(ordered.target or ordered.back)
         and is_as_begun(run.members, known),
-        "checks": mode == ROLL
-        and bool(known["to"])
-        and run.host in turns
-        and restarts(run, known)
-        and run.mine.info is not None
-        and not run.check_mode,
+        "checks": mode == ROLL and run.host in turns and asks_tables(run, known),
         "turn": turns.index(run.host) if run.host in turns else -1,
         "turns": len(turns),
         "clients": acknowledging(run, known),
@@ -292,6 +286,14 @@ def restarts(
     return run.host in known["hosts"] and mark.is_left(known, run.host, run.mine.info)
 
 
+def asks_tables(run: RunContext, known: Mark) -> bool:
+    """Whether this host's server is asked about its tables, if it is a replica: before its upgrade,
+    and not in check mode, because that locks them.
+    """
+    upgraded_next = bool(known["to"]) and restarts(run, known)
+    return upgraded_next and run.mine.info is not None and not run.check_mode
+
+
 def judge_tables(run: RunContext) -> dict[str, object]:
     """Refuse what servers say against their own tables, and say which tables were not checked.
 
@@ -302,7 +304,7 @@ def judge_tables(run: RunContext) -> dict[str, object]:
     checks = run.results_of(UPGRADE_CHECK)
     wrong = upgrade_premises.table_refusals(checks, run.own["restart_accept"])
     if wrong:
-        raise cluster.RefusedError(
+        raise refusal.RefusedError(
             f"No server was stopped. Cluster {run.name!r}: {'; '.join(wrong)}"
         )
     if run.speaks():
@@ -317,9 +319,8 @@ def mend(run: RunContext) -> dict[str, object]:
     run.take_members()
     known = kept_mark(run)
     to = known["moving"] if known else ""
-    looks = {one.host: run.result_of(SWITCHOVER_LOOK, one.host) for one in run.members}
     row = current_source.decide(run.members).row
-    mode = switchover_plan.mode_of(run.members, row, looks, to)
+    mode = switchover_plan.mode_of(run.members, row, to)
     return {"changed": False, "mends": bool(to) and mode != switchover_plan.SWITCH}
 
 
@@ -368,14 +369,14 @@ def done(run: RunContext) -> dict[str, object]:
         }
     left = left_undone(run.members, known)
     if left:
-        raise cluster.RefusedError(f"Cluster {run.name!r}: {'; '.join(left)}. {UNFINISHED}")
+        raise refusal.RefusedError(f"Cluster {run.name!r}: {'; '.join(left)}. {UNFINISHED}")
     if run.speaks():
         record = UPGRADE_RECORD if known["to"] else RESTART_RECORD
         results.write_json(run.run_file(record), record_of(run.name, run.members, known))
         run.keep_look(run.members)
         run.forget(mark_file(run))
         what = f"upgraded to {known['to']}" if known["to"] else "restarted"
-        run.say([f"Cluster {run.name}: every server of this run is {what}"])
+        run.end_with("restart", [f"every server of this run is {what}"], "verify")
     return {"changed": True}
 
 

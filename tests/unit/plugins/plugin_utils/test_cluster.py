@@ -8,7 +8,12 @@ import types
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, plan_goals, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    cluster,
+    plan_goals,
+    refusal,
+    settings,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.tests.unit import samples
@@ -79,7 +84,7 @@ def test_a_refusal_tells_of_a_package_that_was_installed_before(installed, words
         b2=(TWO["b2"][0], dict(TWO["b2"][1], __semisync_installed={"changed": True})),
     )
     given = task_vars(hosts)
-    assert cluster.untouched(given, cluster.members(given, "info")[1]) == words
+    assert refusal.untouched(given, cluster.members(given, "info")[1]) == words
 
 
 def test_a_cluster_may_be_named_by_a_number():
@@ -173,7 +178,7 @@ def test_nobody_speaks_again_for_a_cluster_whose_speaker_failed_by_what_it_said(
     monkeypatch, tmp_path
 ):
     """A host whose task begins later finds the first out of the play."""
-    monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    monkeypatch.setattr(refusal.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
     task, next_task = types.SimpleNamespace(_uuid="1"), types.SimpleNamespace(_uuid="2")
 
     def speaks(me, active, task):
@@ -221,12 +226,12 @@ def test_without_a_row_there_is_a_reason():
 
 @pytest.fixture
 def run_folder(monkeypatch, tmp_path):
-    monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    monkeypatch.setattr(refusal.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
 
 
 def test_a_refusal_is_said_once_in_a_run_and_every_host_fails(run_folder):
-    text = f"Cluster 'a': {'no' * cluster.SHORT}"
-    results = [cluster.refused(text, host) for host in ("a2", "a1", "a3", "a2")]
+    text = f"Cluster 'a': {'no' * refusal.SHORT}"
+    results = [refusal.refused(text, host) for host in ("a2", "a1", "a3", "a2")]
     assert all(result["failed"] for result in results)
     assert [result["msg"] == text for result in results] == [True, False, False, True]
     assert results[1] == {
@@ -237,25 +242,25 @@ def test_a_refusal_is_said_once_in_a_run_and_every_host_fails(run_folder):
 
 
 def test_a_short_refusal_is_the_same_for_all_hosts_and_names_who_speaks(run_folder):
-    results = [cluster.refused("Cluster 'a': no", host) for host in ("a2", "a1")]
+    results = [refusal.refused("Cluster 'a': no", host) for host in ("a2", "a1")]
     assert {result["msg"] for result in results} == {"Cluster 'a': no"}
     assert [result.get("refused_with") for result in results] == [None, "a2"]
 
 
 def test_another_refusal_is_said_as_well(run_folder):
-    said = [cluster.refused(text, host)["msg"] for text, host in (("one", "a1"), ("two", "a2"))]
+    said = [refusal.refused(text, host)["msg"] for text, host in (("one", "a1"), ("two", "a2"))]
     assert said == ["one", "two"]
 
 
 def test_a_refusal_that_cannot_be_noted_down_is_said_by_every_host(monkeypatch):
-    monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", "/nowhere/at/all")
-    assert [cluster.refused("no", host)["msg"] for host in ("a1", "a2")] == ["no", "no"]
+    monkeypatch.setattr(refusal.constants, "DEFAULT_LOCAL_TMP", "/nowhere/at/all")
+    assert [refusal.refused("no", host)["msg"] for host in ("a1", "a2")] == ["no", "no"]
 
 
 def test_inputs_are_judged_for_all_hosts_of_a_cluster_at_once():
     hosts = dict(TWO, a2=("semisync_replica", {"semisync_cluster": "a", "semisync_timeout": 0}))
     for me in ("a1", "a2"):
-        with pytest.raises(cluster.RefusedError, match=r"Cluster 'a': a2: semisync_timeout is 0"):
+        with pytest.raises(refusal.RefusedError, match=r"Cluster 'a': a2: semisync_timeout is 0"):
             cluster.judge_inputs(task_vars(hosts, me))
     cluster.judge_inputs(task_vars(hosts, "b1"))
 
@@ -303,7 +308,7 @@ def test_before_anything_was_read_the_groups_say_it():
 
 def test_the_groups_are_said_to_be_old_once_a_run(tmp_path, monkeypatch):
     said = []
-    monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    monkeypatch.setattr(refusal.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
     monkeypatch.setattr(cluster.display, "display", said.append)
     for me in ("a1", "a2", "a1"):
         cluster.members(moved(me), "info")
@@ -344,14 +349,14 @@ def left_behind(me, **more):
 
 def test_a_cluster_goes_on_without_the_source_that_a_failover_left_behind(tmp_path, monkeypatch):
     said = []
-    monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    monkeypatch.setattr(refusal.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
     monkeypatch.setattr(cluster.display, "display", said.append)
     for me in ("a2", "a3"):
         members = cluster.members(left_behind(me), "info")[1]
         assert [(one.host, one.side) for one in members] == [("a2", "source"), ("a3", "replica")]
         assert problems.inventory_problems("default", members) == []
     assert len(said) == 1 and "a1 lost the source's role to a2" in said[0]
-    with pytest.raises(cluster.HeldError, match="a1 lost the source's role"):
+    with pytest.raises(refusal.HeldError, match="a1 lost the source's role"):
         cluster.members(left_behind("a1"), "info")
     (held,) = cluster.held_hosts(left_behind("a3"), "info")
     assert held.member.host == "a1"

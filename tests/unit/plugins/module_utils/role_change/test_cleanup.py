@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
-MARIADB = Names("mariadb", (11, 8))
+MYSQL, MARIADB = Names("mysql", (9, 7, 4)), Names("mariadb", (11, 8))
 BEFORE = "[mysqld]\nserver_id = 1\n"
 LINES_OF_A_REPLICA = read_only_dropin.lines("mysqld", read_only_dropin.OF_A_REPLICA, ())
 # What the fence itself makes the reader print.
@@ -52,9 +52,16 @@ def taken(
 ) -> tuple[bool, str]:
     """Whether a fence in a file changes, and what the file has then."""
     ours = OptionFile(str(file), "block", "mysqld", reader, command_line=command_line or {})
-    plan: Any = SimpleNamespace(part=part, option_file=ours)
-    module: Any = host
-    return cleanup.take_fence_away(module, plan, persisted or {}), file.read_text()
+    return taken_from(ours, part, host, persisted), file.read_text()
+
+
+def taken_from(
+    ours: OptionFile, part: str, host: Host, persisted: dict[str, str] | None = None
+) -> bool:
+    plan: Any = SimpleNamespace(part=part, mode="switch", option_file=ours)
+    module, server = cast(Any, host), cast(Any, Quiet(persisted))
+    went, _statements = cleanup.take_fence_away(module, plan, server, MYSQL)
+    return went
 
 
 @pytest.fixture(name="file")
@@ -144,10 +151,9 @@ def test_the_fence_stands_while_the_options_are_read(file):
 def fixture_drop_in(tmp_path: Path) -> tuple[Path, Callable[[Host], bool]]:
     """A fence that is a file of its own, and what takes it away on a former source."""
     ours = OptionFile(str(tmp_path / "zz-dbre-semisync.cnf"), "drop-in", "mysqld", "true")
-    plan: Any = SimpleNamespace(part="source", option_file=ours)
 
     def take(host: Any) -> bool:
-        return cleanup.take_fence_away(host, plan, {})
+        return taken_from(ours, "source", host)
 
     return Path(read_only_dropin.put(ours.path, ours.kind, ours.group)), take
 
@@ -178,6 +184,12 @@ def test_a_file_of_its_own_is_replaced_and_at_no_moment_gone(drop_in, monkeypatc
 
 class Quiet:
     """A server on which nothing is left to do."""
+
+    def __init__(self, persisted: dict[str, str] | None = None) -> None:
+        self.kept = persisted or {}
+
+    def persisted(self) -> dict[str, str]:
+        return self.kept
 
     def rows(self, _statement: str, _arguments: object = None) -> list[dict[str, object]]:
         return [{"value": "1"}]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import copying
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 
@@ -72,7 +73,7 @@ def test_the_position_of_a_dump(head, tail, position):
     [(0, "0 bytes"), (999, "999 bytes"), (1288490188, "1.3 GB"), (8 * 10**12, "8.0 TB")],
 )
 def test_amounts_for_people(count, words):
-    assert copying.amount(count) == words
+    assert values.amount(count) == words
 
 
 ROW = {"user": "a", "host": "%", "authentication_string": "*AB"}

@@ -97,7 +97,7 @@ def test_the_first_table_that_others_use_ends_it(number):
     answer = ask(cursor)
     assert (answer["tables"], answer["of"]) == (1, 3)
     assert answer["unchecked"].startswith("s.b is in use: ")
-    # It is not asked twice, and nor are those after it: whoever waits behind it waits a second.
+    # It is not asked twice, and nor are those after it: each costs its clients a second.
     assert len(cursor.checks) == 2
 
 

@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import (
     analysis,
     environment,
+    run_begin,
     run_record,
     schedule,
     suite,
@@ -81,7 +82,7 @@ RUN = "2026-11-21T143000.000000Z"
 def begun(suite_id="ours", text=TEXT):
     hosts = {"hosts": [benchmarks.host("db1", "source")], "rtt_ms": {}}
     wanted = suite.read_suite(text, "ours.yml", "full")
-    return run_record.begin("shop", suite_id, wanted, "full", hosts, MOMENT)
+    return run_begin.begin("shop", suite_id, wanted, "full", hosts, MOMENT)
 
 
 def loaded(seconds=1.5):
@@ -113,9 +114,9 @@ def interrupted(folder, result, name):
 
 def test_an_interrupted_run_is_gone_on_with(tmp_path):
     interrupted(str(tmp_path), begun(), "benchmark-ours.json")
-    run, known = run_record.unfinished(str(tmp_path), begun())
+    run, known = run_begin.unfinished(str(tmp_path), begun())
     assert run == RUN and run_record.done(known) == {("a", 0), ("a", 1)}
-    result = run_record.resume(begun(text=TEXT.replace("Ours", "A new title")), known)
+    result = run_begin.resume(begun(text=TEXT.replace("Ours", "A new title")), known)
     assert run_record.done(result) == {("a", 0), ("a", 1)}
     assert result["suite"]["title"] == "A new title" and result["cells"][0]["statistics"]["n"] == 1
 
@@ -130,13 +131,13 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path):
 )
 def test_a_run_of_another_suite_is_not_gone_on_with(tmp_path, old, new):
     interrupted(str(tmp_path), begun(), "benchmark-ours.json")
-    assert run_record.unfinished(str(tmp_path), begun(text=TEXT.replace(old, new))) == (None, None)
+    assert run_begin.unfinished(str(tmp_path), begun(text=TEXT.replace(old, new))) == (None, None)
 
 
 def test_a_run_that_has_ended_is_not_gone_on_with(tmp_path):
     result = run_record.finish(begun(), MOMENT)
     interrupted(str(tmp_path), result, "benchmark-ours.json")
-    assert run_record.unfinished(str(tmp_path), begun()) == (None, None)
+    assert run_begin.unfinished(str(tmp_path), begun()) == (None, None)
 
 
 def of_format_1(result, former, title):
@@ -155,14 +156,14 @@ def test_a_run_that_was_interrupted_under_a_former_name_is_gone_on_with(tmp_path
     older = of_format_1(begun(), "b4", "B4: many clients")
     interrupted(str(tmp_path), older, "benchmark-b4.json")
     fresh = begun("clients")
-    run, known = run_record.unfinished(str(tmp_path), fresh)
+    run, known = run_begin.unfinished(str(tmp_path), fresh)
     assert run == RUN and run_record.done(known) == {("a", 0), ("a", 1)}
-    path = os.path.join(str(tmp_path), RUN, run_record.file_name("clients"))
-    results.write_json(path, run_record.resume(fresh, known))
-    run_record.remove_former(path, "clients")
+    path = os.path.join(str(tmp_path), RUN, run_begin.file_name("clients"))
+    results.write_json(path, run_begin.resume(fresh, known))
+    run_begin.remove_former(path, "clients")
     assert os.listdir(tmp_path / RUN) == ["benchmark-clients.json"]
     assert results.read_json(path, None)["suite"]["time_limit"] == 77
-    assert run_record.unfinished(str(tmp_path), begun("clients"))[0] == RUN
+    assert run_begin.unfinished(str(tmp_path), begun("clients"))[0] == RUN
 
 
 @pytest.mark.parametrize(
@@ -175,14 +176,14 @@ def test_a_run_that_was_interrupted_under_a_former_name_is_gone_on_with(tmp_path
     ],
 )
 def test_what_was_kept_before_is_read_as_if_it_were_kept_now(former, title, expected):
-    found = run_record.upgraded(of_format_1(begun(), former, title))
-    assert found["format"] == run_record.FORMAT and "document" not in found["suite"]
+    found = run_begin.upgraded(of_format_1(begun(), former, title))
+    assert found["format"] == run_begin.FORMAT and "document" not in found["suite"]
     assert tuple(found["suite"][key] for key in ("id", "title", "reference")) == expected
 
 
 def test_what_is_kept_now_is_left_as_it_is():
     for value in (begun(), None, [], {"format": 3}):
-        assert run_record.upgraded(value) == value
+        assert run_begin.upgraded(value) == value
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,11 @@ import pytest
 import yaml
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Peer
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, verdict_store
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    refusal,
+    results,
+    verdict_store,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
     context,
@@ -68,7 +72,7 @@ class Run:
     """A cluster of three whose source is dead, in a play."""
 
     def __init__(self, monkeypatch, folder):
-        monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(folder / "tmp"))
+        monkeypatch.setattr(refusal.constants, "DEFAULT_LOCAL_TMP", str(folder / "tmp"))
         (folder / "tmp").mkdir()
         self.said = []
         monkeypatch.setattr(context.display, "display", self.said.append)
@@ -350,7 +354,7 @@ def test_the_plan_says_the_verdict_and_every_statement_and_keeps_nothing_in_chec
 
 def test_a_refusal_is_kept_and_can_be_accepted_by_name(run):
     (run.folder / "default" / "state.json").unlink()
-    with pytest.raises(cluster.RefusedError, match="semisync_failover_accept=unwatched"):
+    with pytest.raises(refusal.RefusedError, match="semisync_failover_accept=unwatched"):
         run.step("plan", "db1")
     assert (run.certificate()["outcome"], run.certificate()["verdict"]) == (
         "refused",
@@ -378,7 +382,7 @@ def test_a_source_that_lives_is_ended_by_consent_and_a_hook_and_then_seen_dead(r
     state = run.folder / "default" / "state.json"
     before = state.read_text()
     for settings in ({}, {"failover_accept": ["source_answers"]}, {"hook_fence": "/a"}):
-        with pytest.raises(cluster.RefusedError, match=r"Nothing was changed.* source is alive"):
+        with pytest.raises(refusal.RefusedError, match=r"Nothing was changed.* source is alive"):
             run.step("plan", "db1", **settings)
     assert run.certificate()["fenced"] is None
     run.plan(check_mode=True, **HOOKED)
@@ -388,7 +392,7 @@ def test_a_source_that_lives_is_ended_by_consent_and_a_hook_and_then_seen_dead(r
     assert "fence: the tasks of semisync_hook_fence run first, and db1 must be" in run.said[-1]
     # What was read of it is the last look at it.
     assert json.loads(state.read_text())["at"] > json.loads(before)["at"]
-    with pytest.raises(cluster.RefusedError, match="have run, and nothing else was changed"):
+    with pytest.raises(refusal.RefusedError, match="have run, and nothing else was changed"):
         run.step("plan", "db1", fenced=True, **HOOKED)
     assert run.certificate()["fenced"]["dead_at"] is None
     assert "db1 was not seen dead" in run.said[-1]
@@ -455,7 +459,7 @@ def test_a_dead_source_s_hook_runs_and_nobody_looks_once_more(run):
 def test_the_word_of_a_fence_that_ended_well_is_enough_for_a_source_of_which_nothing_is_known(run):
     hook = {"hook_fence": "/hooks/power.yml"}
     run.values["db1"]["info"] = {"failed": True, "reason": "silent", "msg": "no answer"}
-    with pytest.raises(cluster.RefusedError, match="source_unclear"):
+    with pytest.raises(refusal.RefusedError, match="source_unclear"):
         run.step("plan", "db2", **hook)
     hook["failover_accept"] = ["source_unclear"]
     assert run.plan(**hook)["lives"]
@@ -480,7 +484,7 @@ def test_a_hook_that_failed_has_fenced_nobody_and_that_is_accepted_by_name(run):
     # Ansible leaves a host out that a task has failed on.
     run.lost = ["db1"]
     with pytest.raises(
-        cluster.RefusedError, match=r"unfenced: db1: a task .* the source is not known to be"
+        refusal.RefusedError, match=r"unfenced: db1: a task .* the source is not known to be"
     ):
         run.step("plan", "db2", fenced=True, **hook)
     hook["failover_accept"] = ["unfenced"]
@@ -679,10 +683,10 @@ def test_what_a_follower_acknowledged_after_it_was_first_read_is_compared_once_m
     run.step("plan", "db1")
     more = dict(run.values["db3"][FROZEN]["channel"], retrieved=f"{remnants.SOURCE}:1-101")
     run.values["db3"][FROZEN]["channel"] = more
-    with pytest.raises(cluster.RefusedError, match=f"db3 has received .*{remnants.SOURCE}:101"):
+    with pytest.raises(refusal.RefusedError, match=f"db3 has received .*{remnants.SOURCE}:101"):
         run.step("judge", "db1")
     run.values["db3"][FROZEN] = {"stopped": False, "msg": "it hangs"}
-    with pytest.raises(cluster.RefusedError, match="db3: its IO thread did not stop"):
+    with pytest.raises(refusal.RefusedError, match="db3: its IO thread did not stop"):
         run.step("judge", "db1")
 
 
@@ -707,11 +711,11 @@ def test_what_another_run_opened_is_finished_without_a_proof(run):
 def test_nothing_is_finished_where_a_replica_has_more_or_the_source_answers(run):
     opened(run)
     run.values["db3"]["info"]["channel"]["retrieved"] = f"{remnants.SOURCE}:1-101"
-    with pytest.raises(cluster.RefusedError, match=f"db3 has received .*{remnants.SOURCE}:101"):
+    with pytest.raises(refusal.RefusedError, match=f"db3 has received .*{remnants.SOURCE}:101"):
         run.step("plan", "db1")
     run.values["db3"]["info"]["channel"]["retrieved"] = f"{remnants.SOURCE}:1-100"
     run.answer("db3", "db1", "access denied")
-    with pytest.raises(cluster.RefusedError, match="the source is alive"):
+    with pytest.raises(refusal.RefusedError, match="the source is alive"):
         run.step("plan", "db1")
 
 
@@ -729,7 +733,7 @@ def test_a_run_that_had_done_everything_may_say_so_later(run):
     run.values["db3"]["info"]["channel"].update(
         source_host="db2", source_uuid=remnants.uuid("db2"), io_running="Yes"
     )
-    with pytest.raises(cluster.HeldError):
+    with pytest.raises(refusal.HeldError):
         run.step("plan", "db1")
     assert run.step("plan", "db2")["certificate"]["token"] == "feed"
     run.values["db2"][JUDGED] = judged = run.step("judge", "db2")

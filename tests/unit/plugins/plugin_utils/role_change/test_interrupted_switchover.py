@@ -247,7 +247,7 @@ def test_a_source_that_follows_nobody_let_nobody_open(engine):
         # Set when it is attached; the row itself was written after that.
         members[0].info["gtid"].update(gtid_slave_pos="", gtid_binlog_pos="0-1-101")
     assert switchover_plan.unread(members, row) == []
-    assert switchover_plan.mode_of(members, row, {}, "db2") == switchover_plan.UNDO
+    assert switchover_plan.mode_of(members, row, "db2") == switchover_plan.UNDO
     assert switchover_plan.interrupted_problems(members, row, {}) == []
 
 
@@ -307,7 +307,7 @@ def test_the_source_takes_its_role_back_though_the_target_has_left_the_inventory
     )
     row = row_of("mysql")
     assert switchover_plan.unread(members, row) == []
-    assert switchover_plan.mode_of(members, row, {}, "db3") == "undo"
+    assert switchover_plan.mode_of(members, row, "db3") == "undo"
     assert switchover_plan.interrupted_problems(members, row, {}) == []
     plan = switchover_plan.planned_switchover("default", members, {}, wanted, "other", "undo", row)
     mine = plan["hosts"]["db1"]

@@ -11,7 +11,7 @@ import types
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, refusal
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     context,
     quarantine,
@@ -33,7 +33,7 @@ class Run:
     """A cluster of three whose source has died, and is asked for."""
 
     def __init__(self, monkeypatch, folder, engine, old=None):
-        monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(folder / "tmp"))
+        monkeypatch.setattr(refusal.constants, "DEFAULT_LOCAL_TMP", str(folder / "tmp"))
         (folder / "tmp").mkdir()
         self.said, self.given, self.folder = [], {}, folder / "results"
         self.answers = None
@@ -170,7 +170,7 @@ def test_rows_of_which_the_log_may_have_lost_its_end_are_no_clean_host(
     if clean:
         assert run.step("judge")["record"]["verdict"] == "clean"
         return
-    with pytest.raises(cluster.RefusedError):
+    with pytest.raises(refusal.RefusedError):
         run.step("judge")
     assert run.kept()["verdict"] == "cannot tell"
     assert "the end of its binary log may be lost" in " ".join(run.kept()["why"])
@@ -178,7 +178,7 @@ def test_rows_of_which_the_log_may_have_lost_its_end_are_no_clean_host(
 
 def test_phantoms_are_refused_with_the_ways_out_and_the_verdict_is_kept(run):
     run.down(beyond(run), count=1)
-    with pytest.raises(cluster.RefusedError, match="semisync_rejoin_way=seed") as error:
+    with pytest.raises(refusal.RefusedError, match="semisync_rejoin_way=seed") as error:
         run.step("judge")
     assert ("way=truncate" in str(error.value)) is run.mariadb
     assert (run.kept()["verdict"], run.kept()["outcome"]) == ("phantoms", "refused")
@@ -193,7 +193,7 @@ def test_consent_by_name_opens_a_way(run):
     if run.mariadb:
         assert run.step("judge", rejoin_way="truncate")["hosts"]["db1"]["truncate"]
     else:
-        with pytest.raises(cluster.RefusedError, match="MySQL does not support this"):
+        with pytest.raises(refusal.RefusedError, match="MySQL does not support this"):
             run.step("judge", rejoin_way="truncate")
 
 
@@ -202,7 +202,7 @@ def test_what_is_taken_over_was_named_as_it_was_shown(monkeypatch, tmp_path):
     run.down(beyond(run), count=1)
     phantom = f"{samples.uuid('db9')}:1"
     for named in ("", f"{samples.uuid('db9')}:2", "all"):
-        with pytest.raises(cluster.RefusedError, match="semisync_rejoin_phantoms") as error:
+        with pytest.raises(refusal.RefusedError, match="semisync_rejoin_phantoms") as error:
             run.step("judge", rejoin_way="replay", rejoin_phantoms=named)
         assert named == "all" or f"semisync_rejoin_phantoms={phantom}" in str(error.value)
     # What was taken over before the run was interrupted is named too.
@@ -234,7 +234,7 @@ def test_where_no_way_is_open_each_says_why(run):
     run.down(beyond(run), count=1)
     run.values["db2"][LOOKED]["exposed"] = ["app.log"]
     if not run.mariadb:
-        with pytest.raises(cluster.RefusedError, match=r"No other method is.*convert them"):
+        with pytest.raises(refusal.RefusedError, match=r"No other method is.*convert them"):
             run.step("judge")
 
 
@@ -251,29 +251,29 @@ def test_what_started_it_never_lets_writers_in_or_acknowledges_by_itself(run):
 def test_tables_without_transactions_close_the_ways_that_keep_its_data(run):
     run.down(run.has)
     run.values["db2"][LOOKED]["exposed"] = ["app.log"]
-    with pytest.raises(cluster.RefusedError, match=r"rejoin_accept=app\.log"):
+    with pytest.raises(refusal.RefusedError, match=r"rejoin_accept=app\.log"):
         run.step("judge")
     assert run.step("judge", rejoin_accept=["app.log"])["go"]
     run.values["db2"][LOOKED] = {"failed": True}
-    with pytest.raises(cluster.RefusedError, match="not known"):
+    with pytest.raises(refusal.RefusedError, match="not known"):
         run.step("judge", rejoin_accept=["app.log"])
 
 
 def test_what_could_not_be_read_is_no_verdict(run):
     run.values["db1"][LOOKED] = {"down": True, "log": None, "why": "its log is encrypted"}
-    with pytest.raises(cluster.RefusedError, match="it is not known whether"):
+    with pytest.raises(refusal.RefusedError, match="it is not known whether"):
         run.step("judge")
     assert run.kept()["verdict"] == "cannot tell"
     assert "its log is encrypted" in run.kept()["why"][0]
     assert "SIGKILL" not in run.kept()["why"][0]
     run.values["db1"]["info"] = {"failed": True, "reason": "silent", "msg": "no answer within 60 s"}
     run.values["db1"][LOOKED] = {"skipped": True}
-    with pytest.raises(cluster.RefusedError, match="it is not known whether"):
+    with pytest.raises(refusal.RefusedError, match="it is not known whether"):
         run.step("judge")
     assert "no answer within 60 s; if it hangs, kill its server" in " ".join(run.kept()["why"])
     run.values["db1"]["info"] = {"unreachable": True, "msg": "no route"}
     run.values["db1"][LOOKED] = {"skipped": True}
-    with pytest.raises(cluster.RefusedError, match="was not read"):
+    with pytest.raises(refusal.RefusedError, match="was not read"):
         run.step("judge", rejoin_way="seed")
 
 
@@ -288,7 +288,7 @@ def test_a_log_that_only_the_server_reads_names_how_a_verdict_is_had(run, by, wo
     run.down(run.has)
     look = {"log": None, "why": "binlog.7: it is encrypted", "encrypted": True, "read_only_by": by}
     run.values["db1"][LOOKED].update(look)
-    with pytest.raises(cluster.RefusedError, match="it is not known whether"):
+    with pytest.raises(refusal.RefusedError, match="it is not known whether"):
         run.step("judge")
     kept = run.kept()
     assert (kept["verdict"], kept["read_by"]) == ("cannot tell", None)
@@ -300,14 +300,14 @@ def test_a_log_that_only_the_server_reads_names_how_a_verdict_is_had(run, by, wo
 def test_transactions_without_a_gtid_in_the_log_are_no_verdict(monkeypatch, tmp_path):
     run = Run(monkeypatch, tmp_path, "mysql")
     run.down(run.has, anonymous=1)
-    with pytest.raises(cluster.RefusedError, match="it is not known whether"):
+    with pytest.raises(refusal.RefusedError, match="it is not known whether"):
         run.step("judge")
 
 
 def test_the_way_to_the_new_source_is_tried_before_anything_is_touched(run):
     run.down(run.has)
     run.values["db1"][LOOKED]["reach"] = "Access denied"
-    with pytest.raises(cluster.RefusedError, match=r"log in to db2 as repl: Access"):
+    with pytest.raises(refusal.RefusedError, match=r"log in to db2 as repl: Access"):
         run.step("judge")
 
 
@@ -317,7 +317,7 @@ def test_the_way_to_the_new_source_is_tried_before_anything_is_touched(run):
 )
 def test_who_comes_back_is_named(run, named, words):
     run.down(run.has)
-    with pytest.raises(cluster.RefusedError, match=words):
+    with pytest.raises(refusal.RefusedError, match=words):
         run.step("judge", rejoin=named)
 
 
@@ -325,7 +325,7 @@ def test_one_that_no_failover_left_behind_is_site_ymls(run):
     run.down(run.has)
     for host in ("db2", "db3"):
         run.values[host]["info"].update(held=[])
-    with pytest.raises(cluster.RefusedError, match="by the journal no failover took"):
+    with pytest.raises(refusal.RefusedError, match="by the journal no failover took"):
         run.step("judge")
     # One that follows has nothing to come back from.
     judged = run.step("judge", rejoin="db3")
@@ -335,7 +335,7 @@ def test_one_that_no_failover_left_behind_is_site_ymls(run):
 def test_a_replica_that_follows_nobody_is_no_one_to_overwrite_by_the_way(run):
     run.down(beyond(run), count=1)
     run.values["db3"]["info"]["channel"] = None
-    with pytest.raises(cluster.RefusedError):
+    with pytest.raises(refusal.RefusedError):
         run.step("judge", rejoin_way="seed")
 
 
@@ -355,7 +355,7 @@ def test_one_that_follows_already_is_finished(run):
         info["gtid"].update(gtid_binlog_state="", gtid_slave_pos=run.has)
         assert run.step("judge", again=False)["way"] == "finish"
         info["gtid"]["gtid_slave_pos"] = beyond(run)
-        with pytest.raises(cluster.RefusedError):
+        with pytest.raises(refusal.RefusedError):
             run.step("judge")
 
 
@@ -370,10 +370,10 @@ def test_one_that_somebody_attached_with_what_it_has_alone_may_be_replaced(run):
     run.values["db1"]["info"] = info
     run.values["db1"][LOOKED] = {"down": False, "log": None, "why": "x", "reach": ""}
     run.values["db2"]["info"]["variables"]["gtid_strict_mode"] = "ON"
-    with pytest.raises(cluster.RefusedError, match="it follows, but it has errant"):
+    with pytest.raises(refusal.RefusedError, match="it follows, but it has errant"):
         run.step("judge")
     assert run.step("judge", rejoin_way="seed")["way"] == "seed"
-    with pytest.raises(cluster.RefusedError, match="semisync_seed_method is none"):
+    with pytest.raises(refusal.RefusedError, match="semisync_seed_method is none"):
         run.step("judge", rejoin_way="seed", seed_method="none")
 
 
@@ -386,7 +386,7 @@ def test_commits_that_wait_are_in_no_set_and_close_every_way(run):
     run.values["db1"][LOOKED] = {"down": False, "log": None, "why": "x", "reach": ""}
     run.values["db2"]["info"]["variables"]["gtid_strict_mode"] = "ON"
     for way in ("attach", "seed"):
-        with pytest.raises(cluster.RefusedError, match="kill --signal=KILL"):
+        with pytest.raises(refusal.RefusedError, match="kill --signal=KILL"):
             run.step("judge", rejoin_way=way)
         assert run.kept()["verdict"] == "cannot tell"
         assert "3 commit(s) wait" in run.kept()["why"][0]
@@ -408,7 +408,7 @@ def test_behind_the_start_it_is_judged_again_and_the_first_verdict_is_kept(run):
     if run.mariadb:
         # The server did not take all of it back.
         info["gtid"]["gtid_binlog_state"] += ",0-1-999"
-        with pytest.raises(cluster.RefusedError, match="runs read-only, and it stays held"):
+        with pytest.raises(refusal.RefusedError, match="runs read-only, and it stays held"):
             run.step("judge", rejoin_way=way, again=True)
 
 
@@ -441,7 +441,7 @@ def test_what_a_replica_that_missed_the_failover_has_alone_is_not_thrown_away(ru
     info = who_was_away(run)
     key = "gtid_binlog_state" if run.mariadb else "gtid_executed"
     info["gtid"][key] = beyond(run)
-    with pytest.raises(cluster.RefusedError, match="semisync_rejoin_way=seed"):
+    with pytest.raises(refusal.RefusedError, match="semisync_rejoin_way=seed"):
         run.step("judge", "db2", rejoin="db3")
     assert run.kept()["verdict"] == "phantoms"
     assert "db1 may have confirmed these transactions before" in "\n".join(run.said)
@@ -451,7 +451,7 @@ def test_what_a_replica_that_missed_the_failover_has_alone_is_not_thrown_away(ru
 def test_what_a_replica_of_mysql_received_and_has_not_applied_counts(monkeypatch, tmp_path):
     run = Run(monkeypatch, tmp_path, "mysql")
     who_was_away(run)["channel"]["retrieved"] = beyond(run)
-    with pytest.raises(cluster.RefusedError, match="it has errant transactions"):
+    with pytest.raises(refusal.RefusedError, match="it has errant transactions"):
         run.step("judge", "db2", rejoin="db3")
 
 
@@ -461,7 +461,7 @@ def test_behind_the_stop_of_its_io_thread_nothing_may_be_left_to_apply(run):
     info["channel"]["retrieved"] = run.has
     applied = "gtid_slave_pos" if run.mariadb else "gtid_executed"
     info["gtid"][applied] = "0-1-1" if run.mariadb else f"{remnants.SOURCE}:1"
-    with pytest.raises(cluster.RefusedError, match="check its applier"):
+    with pytest.raises(refusal.RefusedError, match="check its applier"):
         run.step("judge", "db2", rejoin="db3", again=True)
 
 
@@ -516,7 +516,7 @@ def test_who_lost_its_role_after_another_leaves_what_is_left_of_its_channel_to_t
 def test_a_replica_that_does_not_run_is_to_be_started(run):
     run.values["db3"]["info"] = dict(UNREAD)
     with pytest.raises(
-        cluster.RefusedError, match="could not be read, so it is not known whether it missed"
+        refusal.RefusedError, match="could not be read, so it is not known whether it missed"
     ):
         run.step("judge", rejoin="db3")
 
@@ -524,7 +524,7 @@ def test_a_replica_that_does_not_run_is_to_be_started(run):
 def test_a_former_source_waits_for_the_replicas_that_missed_the_failover(run):
     run.down(run.has)
     who_was_away(run)
-    with pytest.raises(cluster.RefusedError, match=r"db3 missed the .*semisync_rejoin=db3"):
+    with pytest.raises(refusal.RefusedError, match=r"db3 missed the .*semisync_rejoin=db3"):
         run.step("judge")
 
 
@@ -561,5 +561,5 @@ def test_what_an_old_log_had_counts_no_more_once_the_data_are_a_copy(run):
     assert [point["outcome"] for point in record["points"]] == ["passed", "passed"]
     # A way on which it keeps its data answers for them.
     run.values["db2"][JUDGED]["way"] = "attach"
-    with pytest.raises(cluster.RefusedError, match="does not follow db2, or has transactions"):
+    with pytest.raises(refusal.RefusedError, match="does not follow db2, or has transactions"):
         run.step("report", "db2")

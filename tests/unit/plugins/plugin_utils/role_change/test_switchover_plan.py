@@ -53,7 +53,6 @@ def looks(members):
             "events": [],
             "event_scheduler": "ON",
             "first_gtids": "",
-            "fence": False,
         }
         for host in hosts
     }
@@ -340,8 +339,8 @@ ROW = {
 }
 
 
-def mode(members, row, to="db2", seen=None):
-    return switchover_plan.mode_of(members, row, seen or looks(members), to)
+def mode(members, row, to="db2"):
+    return switchover_plan.mode_of(members, row, to)
 
 
 def test_an_interrupted_switchover_is_finished_where_the_target_was_open():
@@ -367,9 +366,8 @@ def test_a_target_that_was_open_and_restarted_is_known_by_what_it_wrote(engine, 
 def test_what_is_left_to_settle_is_known_by_its_traces():
     members = cluster()
     assert mode(members, DONE, "db1") == "switch"
-    seen = looks(members)
-    seen["db2"]["fence"] = True
-    assert mode(members, DONE, "db1", seen) == "settle"
+    members[1].info["fence"] = True
+    assert mode(members, DONE, "db1") == "settle"
 
 
 DONE = dict(ROW, state="done", to_host="db1", from_host="db2")
@@ -410,26 +408,25 @@ def test_the_role_s_last_step_is_the_one_that_takes_it_away():
 def astray():
     """db1 is the new source; db2, the old one, still has its fence, and db3 was not reached."""
     members = cluster("mysql", 2)
-    seen = looks(members)
-    seen["db2"]["fence"] = True
-    return members, seen
+    members[1].info["fence"] = True
+    return members
 
 
 def test_a_replica_that_missed_the_move_follows_before_it_is_settled():
-    members, seen = astray()
-    assert mode(members, DONE, "db1", seen) == "settle"
+    members = astray()
+    assert mode(members, DONE, "db1") == "settle"
     samples.connect(members[2], members[1])
     assert switchover_plan.astray(members, "db1") == ["db3"]
-    assert mode(members, DONE, "db1", seen) == "finish"
+    assert mode(members, DONE, "db1") == "finish"
 
 
 def test_a_new_source_that_was_restarted_is_opened_before_it_is_settled():
-    members, seen = astray()
+    members = astray()
     members[0].info["variables"]["read_only"] = "ON"
-    assert mode(members, DONE, "db1", seen) == "finish"
+    assert mode(members, DONE, "db1") == "finish"
     # Nothing is left of the switchover: it was made read-only by hand.
-    seen["db2"]["fence"] = False
-    assert mode(members, DONE, "db1", seen) == "switch"
+    members[1].info["fence"] = False
+    assert mode(members, DONE, "db1") == "switch"
 
 
 @pytest.mark.parametrize("row", [None, dict(ROW, state="undone"), dict(ROW, operation="failover")])
