@@ -130,6 +130,8 @@ def offline_facts(
             "kind": options["kind"],
             "group": options["group"],
             "unknown": options["unknown"],
+            "reader": options["reader"],
+            "command_line": options["command_line"],
         },
         "read_only_by": read_only_by(options),
     }

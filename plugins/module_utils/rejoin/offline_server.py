@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_file
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process, trust
+from ansible_collections.dbre.semisync.plugins.module_utils.host import (
+    command,
+    process,
+    server_options,
+    trust,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit_exit import service_name
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
 PROGRAM = re.compile(r"(/[^\s;\"']*/(?:mariadbd|mysqld))(?=[\s;\"']|\Z)")
-ARGUMENT = re.compile(r"--(?:defaults-(?:file|extra-file|group-suffix)=[^\s;\"']+|no-defaults)")
+ARGUMENT = re.compile(r"(?<![^\s\"'])--[A-Za-z][^\s;\"']*")
 VERSION = re.compile(r"\bVer (\d\S+)")
 EXEC_START = re.compile(r"^ExecStart[ \t]*=[ \t]*((?:\\\n|[^\n])*)", re.MULTILINE)
 # Where systemd looks for units, in its order (systemd.unit(5)).
@@ -98,7 +103,7 @@ def described(module: AnsibleModule, unit: str, printed: str, hint: str) -> Offl
     if not process.is_program(program):
         raise PlaceError(f"the program that {unit} starts is not known")
     arguments = list(dict.fromkeys(ARGUMENT.findall(printed)))
-    printed = help_of(module, program, arguments)
+    printed = help_of(module, program, server_options.defaults_arguments(arguments))
     options, named = parse_help(printed), VERSION.search(printed)
     folders = process.program_folders(program, options.get("basedir", ""))
     running = process.Running(

@@ -144,6 +144,11 @@ def begin(
         ReadyError: it does not answer in time.
     """
     unit = unit_of(plan)
+    if not plan.missed:
+        place, datadir = read_only_start.option_file_of(plan), plan.datadir or ""
+        wrong = read_only_start.opens(module, place, datadir)
+        if wrong:
+            raise ReadyError(f"{wrong}. Its server was not started")
     command.run(module, ["systemctl", "reset-failed", unit])
     systemctl(
         module,

@@ -7,11 +7,15 @@ failover took its role until it is a replica, whose own option file keeps writer
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
-from ansible_collections.dbre.semisync.plugins.module_utils.host import server_options
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files, server_options
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import offline_server
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import read_only_dropin
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
@@ -31,6 +35,10 @@ HELD = (
     "# Written by dbre.semisync: a failover took the source's role from this server, which lets no"
     " writers in\n# until rejoin.yml has brought it back as a replica, and removes this file."
 )
+
+
+# Where SET PERSIST stores variables.
+PERSISTED = "mysqld-auto.cnf"
 
 
 class ReadyError(Exception):
@@ -65,6 +73,39 @@ def option_file_of(plan: RejoinPlan) -> OptionFile:
     return plan.option_file
 
 
+def persisted_of(text: str) -> dict[str, str]:
+    """The variables that SET PERSIST stored: name -> value.
+
+    Args:
+        text: of that file, whose sections differ between versions (MySQL manual, 7.1.9.3).
+    """
+    kept: dict[str, str] = {}
+
+    def visit(part: object) -> None:
+        for name, one in part.items() if isinstance(part, dict) else ():
+            if isinstance(one, dict) and "Value" in one:
+                kept[name] = str(one["Value"])
+            visit(one)
+
+    with contextlib.suppress(ValueError):
+        visit(json.loads(text))
+    return kept
+
+
+def opens(module: AnsibleModule, option_file: OptionFile, datadir: str) -> str:
+    """Why a server that does not run would take writes from its start on although the option file
+    is there, and what to do; empty if it would not.
+    """
+    wrong = read_only_dropin.overridden(module, option_file)
+    path = os.path.join(datadir, PERSISTED)
+    if wrong or option_files.is_on(persisted_of(text_if_any(path)).get("read_only", "ON")):
+        return wrong
+    return (
+        f"it may start writable: {path} has read_only = OFF, of SET PERSIST, which overrides every"
+        " option file. Remove that entry while the server is stopped"
+    )
+
+
 def hold(module: AnsibleModule, plan: HoldPlan) -> dict[str, object]:
     """Write it for a source whose server does not run."""
     try:
@@ -80,6 +121,16 @@ def hold(module: AnsibleModule, plan: HoldPlan) -> dict[str, object]:
             ours["group"],
             HELD,
         )
+        place = OptionFile(
+            ours["path"],
+            ours["kind"],
+            ours["group"],
+            ours["reader"],
+            command_line=ours["command_line"],
+        )
+        wrong = opens(module, place, there.datadir)
+        if wrong:
+            module.fail_json(msg=wrong)
     except (offline_server.PlaceError, log_access.SalvageError, OSError) as error:
         module.fail_json(msg=f"its next start is not read-only: {error}")
     return {"changed": True, "fence": path}

@@ -75,6 +75,15 @@ def test_the_unit_names_the_program(kind, program, tmp_path):
     assert module.asked[-1] == [program, *more, "--verbose", "--help"]
 
 
+def test_what_its_unit_starts_it_with_is_its_command_line(program, tmp_path):
+    line = f"{program} $MYSQLD_OPTS --read-only=0 --defaults-file=/etc/my.cnf"
+    shown = UNITS["mysql"] % (program, line)
+    module = Module({"mysql": shown}, MYSQL.format(datadir=tmp_path))
+    there = offline_server.find(module, ["mysql"], "/nowhere")
+    assert there.server.cmdline == [program, "--read-only=0", "--defaults-file=/etc/my.cnf"]
+    assert module.asked[-1] == [program, "--defaults-file=/etc/my.cnf", "--verbose", "--help"]
+
+
 @pytest.mark.parametrize(
     "kind,more",
     [

@@ -79,3 +79,14 @@ def test_a_former_source_that_would_start_writable_keeps_the_line_that_keeps_it_
     if left:
         assert "\nread_only = ON\n" in file.read_text()
         assert "event_scheduler" not in file.read_text()
+
+
+def test_a_former_source_that_would_start_writable_is_not_started(tmp_path):
+    ours = OptionFile(str(tmp_path / "zz-dbre-semisync.cnf"), "drop-in", "mysqld", "mysqld")
+    plan = dataclasses.replace(PLAN, down=True, keep=False, option_file=ours, datadir=str(tmp_path))
+    host, asked = Reader("--read_only=ON --read_only=OFF"), []
+    host.check_mode, answer = False, host.run_command
+    host.run_command = lambda words, **more: asked.append(words[0]) or answer(words, **more)
+    with pytest.raises(read_only_start.ReadyError, match="Its server was not started"):
+        prepare.ready(host, plan)
+    assert asked == ["mysqld"]

@@ -25,6 +25,12 @@ class Module:
 
     check_mode = False
 
+    def __init__(self, printed="--read_only=ON"):
+        self.printed = printed
+
+    def run_command(self, *_words, **_keywords):
+        return 0, self.printed, ""
+
     def fail_json(self, **result):
         raise FailedError(result["msg"])
 
@@ -39,7 +45,13 @@ def fixture_dead(tmp_path, monkeypatch):
     running = process.Running(None, [], None, [], "")
     there = offline_server.OfflineServer("mysql", running, options)
     monkeypatch.setattr(offline_server, "find", lambda *_words: there)
-    ours = {"path": str(tmp_path / "zz-dbre-semisync.cnf"), "kind": "drop-in", "group": "mysqld"}
+    ours = {
+        "path": str(tmp_path / "zz-dbre-semisync.cnf"),
+        "kind": "drop-in",
+        "group": "mysqld",
+        "reader": "mysqld --print-defaults",
+        "command_line": {},
+    }
     monkeypatch.setattr(server_options, "read_options", lambda *_words: ours)
     return HoldPlan(False, ["mysql"], "/usr/sbin/mysqld", "")
 
@@ -70,3 +82,36 @@ def test_nothing_is_written_where_it_runs_by_now_or_is_not_found(dead, tmp_path,
     with pytest.raises(FailedError, match="not read-only: there is no unit"):
         read_only_start.hold(Module(), dead)
     assert not (tmp_path / "zz-dbre-semisync-switchover.cnf").exists()
+
+
+# As MySQL 9.7.4 and 8.0.45 write them, shortened.
+AUTO = (
+    '{"Version": 2, "mysql_dynamic_variables": {"read_only": {"Value": "OFF", "Metadata":'
+    ' {"Host": "localhost", "User": "root", "Timestamp": 1764231400000000}}}}'
+)
+AUTO_8 = (
+    '{"Version": 1, "mysql_server": {"max_connections": {"Value": "300", "Metadata": {}},'
+    ' "mysql_server_static_options": {"read_only": {"Value": "OFF", "Metadata": {}}}}}'
+)
+
+
+@pytest.mark.parametrize(
+    "printed,persisted,words",
+    [
+        ("--read_only=ON --read_only=OFF", "", "what is read later overrides that"),
+        ("--read_only=ON", AUTO, "mysqld-auto.cnf has read_only = OFF"),
+        ("--read_only=ON", AUTO_8, "mysqld-auto.cnf has read_only = OFF"),
+        ("", "", "does not read that file"),
+    ],
+)
+def test_a_fence_that_would_not_hold_is_said_and_stays(dead, tmp_path, printed, persisted, words):
+    (tmp_path / "mysql" / "mysqld-auto.cnf").write_text(persisted)
+    with pytest.raises(FailedError, match=words):
+        read_only_start.hold(Module(printed), dead)
+    assert (tmp_path / "zz-dbre-semisync-switchover.cnf").exists()
+
+
+@pytest.mark.parametrize("persisted", ["", "{", '{"Version": 2}', AUTO.replace("OFF", "ON")])
+def test_a_fence_that_nothing_overrides_holds(dead, tmp_path, persisted):
+    (tmp_path / "mysql" / "mysqld-auto.cnf").write_text(persisted)
+    assert read_only_start.hold(Module(), dead)["changed"]
