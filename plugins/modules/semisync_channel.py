@@ -27,8 +27,9 @@ options:
       - V(reconnected) makes an IO thread that has lost its source retry at once and until it is
         connected, for at most O(wait) seconds, whatever its C(connect_retry), which stays. It
         touches nothing else, and leaves a stopped thread alone.
+      - V(tried) only logs in to the source, as the channel would, and fails if that is refused.
     type: str
-    choices: [configured, started, stopped, updated, reconnected]
+    choices: [configured, started, stopped, updated, reconnected, tried]
     default: configured
   source_host:
     description: Address of the source as this replica reaches it.
@@ -119,7 +120,8 @@ channel:
 """
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
@@ -128,11 +130,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel_run import Replica
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Variables
+
+# Limit of a login that is tried, and of each of its answers.
+TRY_SECONDS = 10
 
 
 def kept_password(server: Server, names: Names, variables: Variables) -> str | None:
@@ -177,9 +183,46 @@ def start_or_stop(module: AnsibleModule, replica: Replica, before: Channel | Non
     return steps
 
 
+def try_login(params: Mapping[str, Any]) -> dict[str, object]:
+    """Log in to the source as the channel would.
+
+    Raises:
+        ValueError: it is refused.
+    """
+    host, port, user = params["source_host"], params["source_port"], params["source_user"]
+    try:
+        there = login.connect_to(
+            host, port, user, params["source_password"], params["source_ssl"], TRY_SECONDS, params
+        )
+    except ServerError as error:
+        # The server can, if this host's Python lacks a package.
+        if "cryptography" not in str(error):
+            raise ValueError(unable(f"{host}:{port}", user, error)) from error
+    else:
+        connection.close(Server(there))
+    return {"changed": False, "channel": None, "statements": []}
+
+
+def unable(place: str, user: str, error: ServerError) -> str:
+    """Why a channel could not log in, and what to do."""
+    if error.number in login.LOGIN_REFUSED:
+        remedy = (
+            "set semisync_replication_password to the password of the account that is there, or let"
+            " that account log in from this host"
+        )
+    else:
+        remedy = "check the source's bind_address and firewalls"
+    return (
+        f"{user} cannot log in to the source's server at {place} from this host: {error}."
+        f" Nothing was changed; {remedy}"
+    )
+
+
 def set_channel(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Bring the channel to the wanted state; return what it was, and how it got there."""
     params = module.params
+    if params["state"] == "tried":
+        return try_login(params)
     replica = Replica(module, server, names)
     before = replica.channel()
     if before is None and params["state"] != "configured":
@@ -210,6 +253,7 @@ def main() -> None:
                     "stopped",
                     "updated",
                     "reconnected",
+                    "tried",
                 ],
                 "default": "configured",
             },
@@ -223,7 +267,18 @@ def main() -> None:
             connect_retry={"type": "int", "default": 1},
             wait={"type": "int", "default": 30},
         ),
-        required_if=[("state", "configured", ("source_host", "source_user", "source_password"))],
+        required_if=[
+            (
+                "state",
+                state,
+                (
+                    "source_host",
+                    "source_user",
+                    "source_password",
+                ),
+            )
+            for state in ("configured", "tried")
+        ],
         supports_check_mode=True,
     )
     connection.work(module, set_channel, "working on the channel failed")

@@ -12,7 +12,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import tls
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines, tls
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import channel_step
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
@@ -62,6 +62,15 @@ def existing(source: Member, settings: Settings) -> Account | None:
         if (account["user"], account["host"]) == wanted:
             return account
     return None
+
+
+def lets_try(members: list[Member], settings: Settings) -> bool:
+    """Whether a replica can log in to its source already, before anything is changed: the account
+    is there, and the source listens.
+    """
+    source = source_of(members)
+    listens = not option_lines.listens_on_loopback_only(source.facts)
+    return listens and existing(source, settings) is not None
 
 
 def in_the_way(members: list[Member]) -> str:

@@ -346,6 +346,7 @@ def channel_part(
     return {
         "channel": step,
         "channels_change": any(channel_step(other, members) != "none" for other in replicas),
+        "tries_login": step == "configure" and account.lets_try(members, settings),
         "catch_up": catch_up.due(member.side, step, member.facts),
         "wait_for": expected_after_restart(member, members, step, stage),
         "tls": link["wanted"],

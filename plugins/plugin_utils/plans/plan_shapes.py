@@ -160,6 +160,7 @@ class ChannelPart(TypedDict):
 
     channel: str
     channels_change: bool
+    tries_login: bool
     catch_up: bool
     wait_for: WaitFor
     tls: WantedTls | None

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 
 callback = pytest.importorskip("ansible_collections.dbre.semisync.plugins.callback.semisync_health")
 
+PROJECT = pathlib.Path(__file__).resolve().parents[4]
 VERDICT = {"cluster": "shop", "health": "healthy", "verdict": "15 passed, 0 failed"}
 BAD = {
     "cluster": "crm",
@@ -84,3 +87,13 @@ def test_what_the_run_ends_with_by_itself_is_not_said_before(health):
     health.v2_runner_on_ok(Result("db1", "semisync_verdict", VERDICT))
     health.v2_runner_on_failed(Result("db3", "semisync_verdict", BAD))
     assert [line.split(":")[1] for line in closing(health)] == [" cluster crm"]
+
+
+def test_a_host_that_another_takes_out_of_the_run_has_no_line(health):
+    lost = (PROJECT / "roles" / "common" / "tasks" / "lost.yml").read_text()
+    assert f"    that: {callback.ECHO}\n" in lost
+    health.v2_runner_on_failed(Result("db2", "assert", {"msg": "cannot log in"}))
+    health.v2_runner_on_failed(
+        Result("db1", "assert", {"msg": "left as it is", "assertion": callback.ECHO})
+    )
+    assert closing(health) == ["semi-sync: no verdict: db2: cannot log in"]

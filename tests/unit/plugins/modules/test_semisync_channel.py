@@ -61,3 +61,40 @@ def test_a_password_that_cannot_be_read_is_unknown(tmp_path):
     variables = {"datadir": str(tmp_path / "nowhere")}
     names = Names("mariadb", (10, 11, 6))
     assert semisync_channel.kept_password(Server(), names, variables) is None
+
+
+TRIED = {
+    "source_host": "10.0.0.5",
+    "source_port": 3306,
+    "source_user": "repl",
+    "source_password": "secret",
+    "source_ssl": None,
+}
+
+
+@pytest.mark.parametrize(
+    "error,words",
+    [
+        (ServerError(Exception(1045, "Access denied")), "set semisync_replication_password"),
+        (ServerError(Exception(2003, "timed out")), "check the source's bind_address"),
+    ],
+)
+def test_a_login_that_the_channel_would_not_get_is_refused_with_the_cause(
+    error, words, monkeypatch
+):
+    def refused(*_words):
+        raise error
+
+    monkeypatch.setattr(semisync_channel.login, "connect_to", refused)
+    with pytest.raises(ValueError, match=r"repl cannot log in .* at 10\.0\.0\.5:3306") as said:
+        semisync_channel.try_login(TRIED)
+    assert words in str(said.value) and str(error) in str(said.value)
+    assert "secret" not in str(said.value)
+
+
+def test_a_login_that_only_this_host_s_python_cannot_make_is_no_refusal(monkeypatch):
+    def lacking(*_words):
+        raise ServerError(Exception("'cryptography' package is required for sha256_password"))
+
+    monkeypatch.setattr(semisync_channel.login, "connect_to", lacking)
+    assert semisync_channel.try_login(TRIED)["changed"] is False

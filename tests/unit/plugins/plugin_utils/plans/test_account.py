@@ -106,3 +106,30 @@ def test_a_channel_that_runs_is_not_judged_by_its_account_under_auto():
     members[0].info["accounts"] = [repl(True)]
     members[0].info["tls"] = {"on": False}
     assert account.login_problems(samples.settings(), members[0], members[1], False) == []
+
+
+REPL = {
+    "user": "repl",
+    "host": "%",
+    "privileges": ["REPLICATION SLAVE ON *.*"],
+    "needs_ssl": False,
+}
+
+
+@pytest.mark.parametrize(
+    "accounts,bind,tries",
+    [([REPL], "*", True), ([], "*", False), ([REPL], "127.0.0.1", False)],
+)
+def test_a_login_is_tried_before_anything_changes_if_there_is_anything_to_try(
+    accounts, bind, tries
+):
+    members = bare(ALL)
+    members[0].info["accounts"] = accounts
+    for options in (members[0].info["variables"], members[0].info["option_files"]["options"]):
+        options["bind_address"] = bind
+    found = samples.plans(members)
+    assert [found[host]["tries_login"] for host in ALL] == [False, tries, tries]
+
+
+def test_a_channel_that_is_there_is_not_tried():
+    assert not samples.plans(samples.pair("mysql"))["db2"]["tries_login"]
