@@ -33,7 +33,8 @@ from places import DIRECTLY, PATIENCE, POLL, Bounded
 
 # Seconds after which what the server says is no answer any more.
 LIMIT = 1.0
-# Seconds that other hosts have, and after its start a server has to hear from one of them.
+# Seconds that other hosts have, and after its start a server has to hear from one of them, unless
+# it has become the source since.
 PEERS, YOUNG = 0.3, 60
 # Requests that are answered at the same time; more of them are told 503 at once.
 AT_ONCE = 32
@@ -181,13 +182,13 @@ def ask_all(peers: list[str], target: str) -> list[Any]:
     return [said[peer] for peer in peers]
 
 
-def judge_peers(judged: dict[str, Any], said: list[bool | None], young: bool) -> dict[str, Any]:
+def judge_peers(judged: dict[str, Any], said: list[bool | None], away: bool) -> dict[str, Any]:
     """What a server that takes writes says, where each of the others has said whether its journal
     has it that this one lost the role, None if there was no answer.
     """
     if any(said):
         return answer(False, "it takes writes, but another host's journal says it lost the role")
-    if said and young and False not in said:
+    if said and away and False not in said:
         return answer(False, "it takes writes, but was just started, and no other host answers")
     return judged
 
@@ -258,9 +259,17 @@ class Server:
         known = isinstance(row, list) and self.journal("1", "WHERE number = %s AND run = %s", row)
         return bool(row) and not known
 
-    def uptime(self) -> int:
-        """Seconds since the server was started."""
-        return int(self.rows("SHOW GLOBAL STATUS LIKE 'Uptime'")[0]["Value"])
+    def may_have_been_away(self, number: int) -> bool:
+        """Whether another host may have taken the role while the server did not run: it was just
+        started, and the row that names it is from before that.
+        """
+        uptime = int(self.rows("SHOW GLOBAL STATUS LIKE 'Uptime'")[0]["Value"])
+        if uptime >= YOUNG:
+            return False
+        age = "TIMESTAMPDIFF(SECOND, happened, UTC_TIMESTAMP()) AS age"
+        rows = self.journal(age, "WHERE number = %s", number)
+        # Below 0 the clock was set back meanwhile, and says nothing.
+        return not (rows and 0 <= int(rows[0]["age"]) < uptime)
 
     def ask(self, look: Any = None) -> Any:
         """What look() or another of its kind returns, not older than LIMIT.
@@ -340,7 +349,8 @@ class Answers:
         rows = ask_all(self.peers, "/left?" + urlencode({"id": mine, "after": after}))
         told = [row and server.ask(lambda one=row: server.lacks(one)) for row in rows]
         unheard = not any(told) and False not in told
-        return judge_peers(said, told, unheard and server.ask(server.uptime) < YOUNG)
+        away = unheard and server.ask(lambda: server.may_have_been_away(after))
+        return judge_peers(said, told, away)
 
     def to_peer(self, query: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
         """What another host asks: whether the journal here says that it lost the role."""

@@ -278,13 +278,15 @@ class Journal:
     the last of them names it.
     """
 
-    def __init__(self, rows, uptime=1000):
-        self.rows, self.uptime, self.given = rows, uptime, ()
+    def __init__(self, rows, uptime=1000, age=2000):
+        self.rows, self.uptime, self.age, self.given = rows, uptime, age, ()
 
     def __call__(self, statement):
         if "WHERE from_id" in statement:
             found = [one for one in self.rows if one[1] == self.given]
             return [{"number": one[0], "run": one[2]} for one in found[-1:]]
+        if "AS age" in statement:
+            return [{"age": self.age} for one in self.rows if one[0] == self.given]
         if "AND run" in statement:
             return [{"1": 1} for one in self.rows if [one[0], one[2]] == list(self.given)]
         if "ORDER BY number" in statement and self.rows:
@@ -352,11 +354,25 @@ def test_the_word_of_an_older_answer_counts(monkeypatch, left, yes):
     assert (answers.to("/source")[0] == 200) is yes
 
 
-@pytest.mark.parametrize("uptime,status", [(5, 503), (500, 200)])
-def test_one_that_was_just_started_and_hears_nobody_is_not_the_source(uptime, status):
+@pytest.mark.parametrize(
+    "rows,uptime,age,status",
+    [
+        ([], 5, 0, 503),
+        ([], 500, 0, 200),
+        # Its role is from before its start, or of the very second.
+        ([(7, "u9", "first")], 20, 2000, 503),
+        ([(7, "u9", "first")], 20, 20, 503),
+        # It has become the source since, so it was not away.
+        ([(7, "u9", "first")], 20, 19, 200),
+        ([(7, "u9", "first")], 20, 0, 200),
+        # The clock was set back.
+        ([(7, "u9", "first")], 20, -3, 503),
+    ],
+)
+def test_one_that_may_have_been_away_and_hears_nobody_is_not_the_source(rows, uptime, age, status):
     silent = socket.socket()
     silent.bind(("127.0.0.1", 0))
-    answers = service([Journal([], uptime)])
+    answers = service([Journal(rows, uptime, age)])
     answers.peers = [f"127.0.0.1:{silent.getsockname()[1]}"]
     assert answers.to("/source")[0] == status
     silent.close()
