@@ -79,6 +79,12 @@ tools:
   type: dict
   sample: {"mysqlslap": "/usr/bin/mysqlslap", "mariadb-slap": null, "sysbench": null, "driver":
     "pymysql"}
+no_delay:
+  description: Why this host cannot delay packets, which is tried in a network namespace of its own;
+    empty if it can, or if that is not known.
+  returned: success
+  type: str
+  sample: ""
 dropped:
   description: Packets that netem on this host has dropped since it was added.
   returned: success
@@ -211,7 +217,8 @@ def main() -> None:
     addresses = {peer: resolve(peer) for peer in module.params["peers"]}
     try:
         trips = round_trips(module, [each for each in addresses.values() if each], PINGS)
-        dropped = NetemHost(module).counters()["dropped"] if module.get_bin_path("tc") else 0
+        host = NetemHost(module)
+        dropped = host.counters()["dropped"] if module.get_bin_path("tc") else 0
     except ValueError as error:
         module.fail_json(msg=str(error))
     module.exit_json(
@@ -227,6 +234,7 @@ def main() -> None:
         addresses=addresses,
         tools=tools(module),
         dropped=dropped,
+        no_delay=host.why_no_delay() if module.params["peers"] else "",
         rtt_ms={
             peer: trips[address]["median"] if address else None
             for peer, address in addresses.items()

@@ -102,6 +102,7 @@ class Surroundings(TypedDict):
     addresses: NotRequired[dict[str, str | None]]
     tools: NotRequired[dict[str, str | None]]
     rtt_ms: NotRequired[dict[str, float | None]]
+    no_delay: NotRequired[str]
 
 
 class BenchmarkContext:
@@ -234,6 +235,9 @@ class BenchmarkContext:
             )
         slapper = self.source.facts["names"]["slapper"]
         missing = suite.lacking(wanted, client, tools, slapper)
+        no_delay = self.surroundings(self.source.host).get("no_delay", "")
+        if no_delay and any(cell["delay_ms"] for cell in wanted["cells"]):
+            missing = f"{self.source.host}: {no_delay}"
         if missing:
             raise AnsibleActionFail(f"Nothing was changed. The suite's load cannot run: {missing}")
 

@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import s
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.delay_options import (
     KERNEL,
     NO_CAPABILITY,
+    UNKNOWN,
     RefusedError,
     explain_failure,
     explain_kernel,
@@ -120,6 +121,22 @@ class NetemHost:
     ) -> str:
         """Why a command failed, as text."""
         return explain_failure(list(words), said, text_if_any("/etc/os-release"), os.uname()[2])
+
+    def why_no_delay(self) -> str:
+        """Why this host's kernel or programs cannot delay packets; empty if they can, or if that is
+        not known. It is tried in a network namespace of its own, which ends with the command.
+        """
+        enter = self.module.get_bin_path("unshare")
+        if not enter:
+            return ""
+        try:
+            words = ["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
+            command_line = [enter, "--net", self.program("tc"), *words[1:]]
+            status, output, errors = command.run(self.module, command_line)
+        except RefusedError as error:
+            return str(error)
+        lacks = status and UNKNOWN.search(errors)
+        return self.explain(words, errors or output) if lacks else ""
 
     # Reading the network.
 

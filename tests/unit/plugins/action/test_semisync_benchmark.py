@@ -218,6 +218,15 @@ def test_a_suites_file_that_is_edited_meanwhile_changes_nothing(cluster):
     assert points["P8.2"] == points["P8.5"] == "passed"
 
 
+def test_a_host_that_cannot_delay_is_refused_before_the_first_load(cluster):
+    cluster.hostvars["db1"]["seen"]["no_delay"] = "the kernel 6.1 has no netem"
+    with pytest.raises(AnsibleActionFail, match=r"db1: the kernel 6\.1 has no netem"):
+        cluster.call("db1", "plan")
+    assert cluster.calls == [] and not cluster.results.exists()
+    cluster.suite.write_text(SUITE.replace("delay_ms: 85", "delay_ms: 0"))
+    assert cluster.call("db1", "plan")["steps"]
+
+
 def test_no_part_but_plan_needs_the_suites_file(cluster):
     steps = cluster.plan()["steps"]
     cluster.suite.unlink()
