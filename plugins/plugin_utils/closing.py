@@ -27,6 +27,8 @@ from ansible.utils.display import Display
 PREFIX = "semisync-closing-"
 # Where to read more, which is said before the verdicts.
 REPORT = "report"
+# How the line begins that says what to run after this.
+NEXT = "  next: "
 # With more clusters than these, those without anything to do are only counted.
 MANY = 10
 # Ansible prints one document with these.
@@ -96,7 +98,13 @@ def text(kept: list[Left]) -> str:
     shown = kept
     if len({one["cluster"] for one in kept}) > MANY:
         shown = [one for one in kept if not one["well"]]
-    lines = [line for one in shown for line in one["lines"]]
+    every = [line for one in shown for line in one["lines"]]
+    # A step of a longer run ends with the same command as the run.
+    lines = [
+        line
+        for at, line in enumerate(every)
+        if not line.startswith(NEXT) or line not in every[at + 1 :]
+    ]
     rest = {one["cluster"] for one in kept} - {one["cluster"] for one in shown}
     if rest:
         lines.append(f"semi-sync: {len(rest)} clusters: healthy")

@@ -130,6 +130,19 @@ def test_a_later_verdict_takes_the_place_of_an_earlier_one_about_the_same(folder
     assert closing.text(closing.waiting()) == said(shop="the drill passed") + said(shop="healthy")
 
 
+def test_the_next_command_is_said_once(folder):
+    closing.leave("shop", "switchover", ["moved", "next: verify"])
+    closing.leave("shop", "restart", ["restarted", "next: verify"])
+    closing.leave("till", "restart", ["restarted", "next: site"])
+    assert closing.text(closing.waiting()) == (
+        said(shop="moved")
+        + said(shop="restarted")
+        + "  next: verify\n"
+        + said(till="restarted")
+        + "  next: site\n"
+    )
+
+
 def test_of_many_clusters_those_without_anything_to_do_are_counted(folder):
     for number in range(closing.MANY + 1):
         closing.leave(f"c{number}", "health", [f"c{number}"], number != 3)
