@@ -31,7 +31,7 @@ from support.live_hosts import Host, hosts, playbook  # noqa: E402
 from support.proxy import Proxy  # noqa: E402
 from support.rolled import Cluster  # noqa: E402
 from support.upgrade_ways import OF_DEBIAN, Link, Way, version_of  # noqa: E402
-from support.watching import Watcher, left_alone, longest_wait  # noqa: E402
+from support.watching import Watcher, left_alone, longest_wait, task_at  # noqa: E402
 
 CONSENT = ("-e", "semisync_allow_disruption=true", "-e", "semisync_restart_back=true")
 UNTRIED = ("-e", "semisync_restart_accept=untried")
@@ -115,6 +115,8 @@ def prepared(wanted: Wanted, made: list[Host], folder: pathlib.Path) -> Cluster:
 def watched(cluster: Cluster, wanted: Wanted, killed: bool, pause: float) -> dict[str, Any]:
     """The run, and what writers and a watcher saw of it."""
     before = cluster.hosts[0].value("SELECT @@version")
+    log = cluster.folder / "run.log"
+    logged = {"ANSIBLE_LOG_PATH": str(log)}
     cluster.writers.start("127.0.0.1:3306", pause=pause)
     watcher = Watcher(cluster.hosts).start()
     time.sleep(QUIET_SECONDS)
@@ -122,11 +124,13 @@ def watched(cluster: Cluster, wanted: Wanted, killed: bool, pause: float) -> dic
     ended_after = []
     for number in range(KILLS if killed else 0):
         after = random.randint(*PLACES)
-        done = playbook(cluster.kind, cluster.file, *CONSENT, *UNTRIED, **listening(after))
+        done = playbook(
+            cluster.kind, cluster.file, *CONSENT, *UNTRIED, **listening(after), **logged
+        )
         if done.returncode != -signal.SIGKILL:
             raise AssertionError(f"run {number} was not killed:\n{done.stdout}{done.stderr}")
         ended_after.append(re.findall(r"TASK \[(.+?)\]", done.stdout)[-1])
-    done = playbook(cluster.kind, cluster.file, *CONSENT, *UNTRIED)
+    done = playbook(cluster.kind, cluster.file, *CONSENT, *UNTRIED, **logged)
     seconds = time.monotonic() - started
     if done.returncode:
         raise AssertionError(done.stdout + done.stderr)
@@ -148,9 +152,15 @@ def watched(cluster: Cluster, wanted: Wanted, killed: bool, pause: float) -> dic
         "unprotected": len(unprotected),
         "alone": left_alone(cluster.source()),
         "longest": round(longest_wait(known), 2),
+        "during": task_at(log.read_text(encoding="utf-8"), max(known["waits"], key=by_wait)[0]),
         "returned": cluster.source() is cluster.hosts[0],
         "verify": playbook("verify", cluster.file).returncode,
     }
+
+
+def by_wait(wait: list[float]) -> float:
+    """Of (when it began, its seconds)."""
+    return wait[1]
 
 
 def is_well(one: dict[str, Any]) -> bool:
@@ -164,8 +174,8 @@ def document(runs: list[dict[str, Any]]) -> str:
     lines = [
         "| run | from | to | killed after | seconds | rows confirmed | lost | unexpected | twice |"
         " looks at a source | of them without an acknowledging replica |"
-        " commits without an acknowledgement | longest wait of a client |",
-        "|---" * 13 + "|",
+        " commits without an acknowledgement | longest wait of a client | which began during |",
+        "|---" * 14 + "|",
     ]
     for one in runs:
         wrong = one["wrong"]
@@ -174,6 +184,7 @@ def document(runs: list[dict[str, Any]]) -> str:
             f" {'; '.join(one['killed']) or '-'} | {one['seconds']} | {one['confirmed']} |"
             f" {wrong['lost']} | {wrong['unexpected']} | {wrong['twice']} | {one['looks']} |"
             f" {one['unprotected']} | {one['alone']} | {one['longest']} s |"
+            f" {one.get('during', '-')} |"
         )
     return "\n".join(lines) + "\n"
 

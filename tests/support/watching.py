@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from typing import Any
@@ -74,6 +75,21 @@ def starts(host: Host) -> int:
 def longest_wait(known: dict[str, Any]) -> float:
     """Seconds that a client waited longest for a row."""
     return max(seconds for _wall, seconds in known["waits"])
+
+
+def task_at(log: str, moment: float) -> str:
+    """The task that a run had begun last at a moment, by its log; empty before the first.
+
+    Args:
+        log: what ANSIBLE_LOG_PATH has, in local time.
+        moment: in seconds since 1970.
+    """
+    before = ""
+    for said, name in re.findall(r"^(\S+ [\d:]+),\d+ .*?\| TASK \[(.+)\] \*", log, re.MULTILINE):
+        if time.mktime(time.strptime(said, "%Y-%m-%d %H:%M:%S")) > moment:
+            break
+        before = name
+    return before
 
 
 def left_alone(host: Host) -> int:
