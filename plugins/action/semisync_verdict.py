@@ -86,10 +86,14 @@ def silent(mine: Member) -> Result:
     return other_speaks()
 
 
-def only_planned(name: str) -> dict[str, object]:
+def only_planned(name: str, members: list[Member], hostvars: Any) -> dict[str, object]:
     """The result in a run that has shown what it would change, which is its verdict."""
-    words = "would be changed, as said above; run the same without --check to change it"
-    closing.leave(name, "health", [words], False)
+    # Not at the top: see judge_drill().
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import plan_summary
+
+    words = "would be changed; run the same without --check to change it"
+    lines = plan_summary.of_cluster([member.host for member in members], hostvars)
+    closing.leave(name, "health", [words, *lines], False)
     return {"skipped": True, "skip_reason": "nothing was changed that could be judged"}
 
 
@@ -110,7 +114,7 @@ class ActionModule(ClusterAction):
         if arguments["drill"]:
             return self.judge_drill(shelf, arguments["drill"])
         if arguments["planned"]:
-            return only_planned(shelf.cluster)
+            return only_planned(shelf.cluster, members, task_vars["hostvars"])
         part = cluster.left_out(task_vars)
         if part:
             raise refusal.RefusedError(f"Nothing was judged. {part}")

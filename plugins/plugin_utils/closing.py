@@ -100,11 +100,8 @@ def text(kept: list[Left]) -> str:
         shown = [one for one in kept if not one["well"]]
     every = [line for one in shown for line in one["lines"]]
     # A step of a longer run ends with the same command as the run.
-    lines = [
-        line
-        for at, line in enumerate(every)
-        if not line.startswith(NEXT) or line not in every[at + 1 :]
-    ]
+    said = {line: at for at, line in enumerate(every) if line.startswith(NEXT)}
+    lines = [line for at, line in enumerate(every) if said.get(line, at) == at]
     rest = {one["cluster"] for one in kept} - {one["cluster"] for one in shown}
     if rest:
         lines.append(f"semi-sync: {len(rest)} clusters: healthy")

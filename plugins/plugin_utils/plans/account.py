@@ -65,9 +65,7 @@ def existing(source: Member, settings: Settings) -> Account | None:
 
 
 def lets_try(members: list[Member], settings: Settings) -> bool:
-    """Whether a replica can log in to its source already, before anything is changed: the account
-    is there, and the source listens.
-    """
+    """Whether a replica can log in already: the account is there, and the source listens."""
     source = source_of(members)
     listens = not option_lines.listens_on_loopback_only(source.facts)
     return listens and existing(source, settings) is not None
