@@ -139,6 +139,17 @@ if TYPE_CHECKING:
 
 # Limit of a login that is tried, and of each of its answers.
 TRY_SECONDS = 10
+# By the error's number, of the server or of the driver.
+REMEDIES = {
+    **dict.fromkeys(
+        login.LOGIN_REFUSED,
+        "set semisync_replication_password to the password of the account that is there, or let"
+        " that account log in from this host",
+    ),
+    **dict.fromkeys(login.NOBODY_LISTENS, "check the source's bind_address and firewalls"),
+    1129: "run FLUSH HOSTS there, or mysqladmin flush-hosts",
+    1130: "let the account log in from this host",
+}
 
 
 def kept_password(server: Server, names: Names, variables: Variables) -> str | None:
@@ -187,35 +198,22 @@ def try_login(params: Mapping[str, Any]) -> dict[str, object]:
     """Log in to the source as the channel would.
 
     Raises:
-        ValueError: it is refused.
+        ValueError: the source refuses the account, or cannot be reached.
     """
     host, port, user = params["source_host"], params["source_port"], params["source_user"]
     try:
         there = login.connect_to(
             host, port, user, params["source_password"], params["source_ssl"], TRY_SECONDS, params
         )
-    except ServerError as error:
-        # The server can, if this host's Python lacks a package.
-        if "cryptography" not in str(error):
-            raise ValueError(unable(f"{host}:{port}", user, error)) from error
-    else:
         connection.close(Server(there))
+    except ServerError as error:
+        # What else fails may be this host's Python, whose packages the server does not need.
+        if error.number in REMEDIES:
+            raise ValueError(
+                f"{user} cannot log in to the source's server at {host}:{port} from this host:"
+                f" {error}. Nothing was changed; {REMEDIES[error.number]}"
+            ) from error
     return {"changed": False, "channel": None, "statements": []}
-
-
-def unable(place: str, user: str, error: ServerError) -> str:
-    """Why a channel could not log in, and what to do."""
-    if error.number in login.LOGIN_REFUSED:
-        remedy = (
-            "set semisync_replication_password to the password of the account that is there, or let"
-            " that account log in from this host"
-        )
-    else:
-        remedy = "check the source's bind_address and firewalls"
-    return (
-        f"{user} cannot log in to the source's server at {place} from this host: {error}."
-        f" Nothing was changed; {remedy}"
-    )
 
 
 def set_channel(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:

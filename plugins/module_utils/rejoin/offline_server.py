@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_file
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
 PROGRAM = re.compile(r"(/[^\s;\"']*/(?:mariadbd|mysqld))(?=[\s;\"']|\Z)")
-ARGUMENT = re.compile(r"(?<![^\s\"'])--[A-Za-z][^\s;\"']*")
+ARGUMENT = re.compile(r"(?<!\S)--[A-Za-z][^\s;]*")
+VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 VERSION = re.compile(r"\bVer (\d\S+)")
 EXEC_START = re.compile(r"^ExecStart[ \t]*=[ \t]*((?:\\\n|[^\n])*)", re.MULTILINE)
 # Where systemd looks for units, in its order (systemd.unit(5)).
@@ -102,7 +104,7 @@ def described(module: AnsibleModule, unit: str, printed: str, hint: str) -> Offl
     program = match.group(1) if match and process.is_program(match.group(1)) else hint
     if not process.is_program(program):
         raise PlaceError(f"the program that {unit} starts is not known")
-    arguments = list(dict.fromkeys(ARGUMENT.findall(printed)))
+    arguments = arguments_of(printed)
     printed = help_of(module, program, server_options.defaults_arguments(arguments))
     options, named = parse_help(printed), VERSION.search(printed)
     folders = process.program_folders(program, options.get("basedir", ""))
@@ -119,6 +121,29 @@ def described(module: AnsibleModule, unit: str, printed: str, hint: str) -> Offl
         options,
         named.group(1) if named else "",
     )
+
+
+def arguments_of(started: str) -> list[str]:
+    """The options that a unit starts its program with, those that select option files first: of
+    any other the last one counts.
+    """
+    every = ARGUMENT.findall(started.replace('"', "").replace("'", ""))
+    first = list(dict.fromkeys(server_options.defaults_arguments(every)))
+    return [*first, *(one for one in every if one not in first)]
+
+
+def started_by(shown: str) -> str:
+    """What `systemctl show` says that a unit starts, with the unit's variables in their places."""
+    known: dict[str, str] = {}
+    for line in shown.splitlines():
+        name, _equals, rest = line.partition("=")
+        if name == "Environment":
+            known.update(dict(word.split("=", 1) for word in shlex.split(rest) if "=" in word))
+        elif name == "EnvironmentFiles":
+            text = text_if_any(rest.partition(" (")[0])
+            known.update(re.findall(r"^[ \t]*(\w+)=(.*)$", text, re.MULTILINE))
+    lines = [line for line in shown.splitlines() if line.startswith("ExecStart=")]
+    return VARIABLE.sub(lambda found: known.get(found.group(1), ""), "\n".join(lines))
 
 
 def find(
@@ -139,7 +164,7 @@ def find(
         words = [
             "systemctl",
             "show",
-            "--property=LoadState,ExecStart",
+            "--property=LoadState,ExecStart,Environment,EnvironmentFiles",
             service_name(unit),
         ]
         _status, printed, _errors = command.run(module, words)
@@ -151,6 +176,8 @@ def find(
                 continue
         elif "LoadState=loaded" not in printed:
             continue
+        else:
+            printed = started_by(printed)
         return described(module, unit, printed, hint)
     if masked:
         raise PlaceError(

@@ -65,7 +65,11 @@ def ready(module: AnsibleModule, plan: RejoinPlan) -> dict[str, object]:
     cut = TRUNCATE if plan.truncate else ()
     try:
         # A replica's option files keep writers out, however it is started.
-        path = "" if plan.missed else read_only_start.write_option_file(plan, (*more, *cut))
+        path = "" if plan.missed else read_only_start.write_option_file(plan, more)
+        if path and (plan.down or plan.keep):
+            refuse_open_start(module, plan)
+        if path and cut:
+            read_only_start.write_option_file(plan, (*more, *cut))
     except OSError as error:
         raise ReadyError(f"its option file cannot be written: {error}. Nothing was done") from error
     kept, down = {"kept": "", "not_kept": ""}, plan.down
@@ -90,6 +94,18 @@ def ready(module: AnsibleModule, plan: RejoinPlan) -> dict[str, object]:
         "fence": path,
         **kept,
     }
+
+
+def refuse_open_start(module: AnsibleModule, plan: RejoinPlan) -> None:
+    """Before anything is stopped or copied.
+
+    Raises:
+        ReadyError: it would start writable although its option file is there.
+    """
+    place = read_only_start.option_file_of(plan)
+    wrong = read_only_start.opens(module, place, plan.datadir or "")
+    if wrong:
+        raise ReadyError(f"{wrong}. Its server was not started, and not stopped")
 
 
 def take_no_more(module: AnsibleModule, plan: RejoinPlan) -> None:
@@ -144,11 +160,6 @@ def begin(
         ReadyError: it does not answer in time.
     """
     unit = unit_of(plan)
-    if not plan.missed:
-        place, datadir = read_only_start.option_file_of(plan), plan.datadir or ""
-        wrong = read_only_start.opens(module, place, datadir)
-        if wrong:
-            raise ReadyError(f"{wrong}. Its server was not started")
     command.run(module, ["systemctl", "reset-failed", unit])
     systemctl(
         module,

@@ -268,7 +268,7 @@ class Server:
             return False
         age = "TIMESTAMPDIFF(SECOND, happened, UTC_TIMESTAMP()) AS age"
         rows = self.journal(age, "WHERE number = %s", number)
-        # Below 0 the clock was set back meanwhile, and says nothing.
+        # Below 0 the clock was set back meanwhile. If it has passed the row since, nothing tells.
         return not (rows and 0 <= int(rows[0]["age"]) < uptime)
 
     def ask(self, look: Any = None) -> Any:

@@ -77,6 +77,7 @@ TRIED = {
     [
         (ServerError(Exception(1045, "Access denied")), "set semisync_replication_password"),
         (ServerError(Exception(2003, "timed out")), "check the source's bind_address"),
+        (ServerError(Exception(1130, "Host is not allowed")), "let the account log in from"),
     ],
 )
 def test_a_login_that_the_channel_would_not_get_is_refused_with_the_cause(
@@ -92,9 +93,19 @@ def test_a_login_that_the_channel_would_not_get_is_refused_with_the_cause(
     assert "secret" not in str(said.value)
 
 
-def test_a_login_that_only_this_host_s_python_cannot_make_is_no_refusal(monkeypatch):
-    def lacking(*_words):
-        raise ServerError(Exception("'cryptography' package is required for sha256_password"))
+@pytest.mark.parametrize(
+    "error",
+    [
+        Exception("'cryptography' package is required for sha256_password"),
+        Exception("'pynacl' package is required for ed25519_password auth method"),
+        Exception(2059, "Authentication plugin 'parsec' is not configured"),
+        Exception(2026, "SSL connection error: UNSUPPORTED_PROTOCOL"),
+        Exception(1040, "Too many connections"),
+    ],
+)
+def test_a_login_that_the_server_may_get_all_the_same_is_not_refused(error, monkeypatch):
+    def failing(*_words):
+        raise ServerError(error)
 
-    monkeypatch.setattr(semisync_channel.login, "connect_to", lacking)
+    monkeypatch.setattr(semisync_channel.login, "connect_to", failing)
     assert semisync_channel.try_login(TRIED)["changed"] is False

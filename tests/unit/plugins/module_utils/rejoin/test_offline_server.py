@@ -75,13 +75,38 @@ def test_the_unit_names_the_program(kind, program, tmp_path):
     assert module.asked[-1] == [program, *more, "--verbose", "--help"]
 
 
-def test_what_its_unit_starts_it_with_is_its_command_line(program, tmp_path):
-    line = f"{program} $MYSQLD_OPTS --read-only=0 --defaults-file=/etc/my.cnf"
-    shown = UNITS["mysql"] % (program, line)
-    module = Module({"mysql": shown}, MYSQL.format(datadir=tmp_path))
+@pytest.mark.parametrize(
+    "line,more,arguments",
+    [
+        ("--read-only=0 --defaults-file=/x", "", ["--defaults-file=/x", "--read-only=0"]),
+        # The last one counts.
+        (
+            "--read-only=1 --read-only=0 --read-only=1",
+            "",
+            ["--read-only=1", "--read-only=0", "--read-only=1"],
+        ),
+        ("--read-only='OFF'", "", ["--read-only=OFF"]),
+        ("$MYSQLD_OPTS", "", []),
+        ("$MYSQLD_OPTS", "Environment=A=1 MYSQLD_OPTS=--read-only=0", ["--read-only=0"]),
+        (
+            "${OPTS}",
+            'Environment="OPTS=--read-only=0 --port=3307"',
+            ["--read-only=0", "--port=3307"],
+        ),
+        ("$OPTS", "EnvironmentFiles={folder}/of-unit (ignore_errors=yes)", ["--read-only=0"]),
+        ("$OPTS", "EnvironmentFiles=/nowhere (ignore_errors=yes)", []),
+    ],
+)
+def test_what_its_unit_starts_it_with_is_its_command_line(line, more, arguments, program, tmp_path):
+    (tmp_path / "of-unit").write_text("# a file\nOPTS=--read-only=0\n")
+    shown = UNITS["mysql"] % (program, f"{program} {line}")
+    module = Module(
+        {"mysql": shown + more.format(folder=tmp_path) + "\n"}, MYSQL.format(datadir=tmp_path)
+    )
     there = offline_server.find(module, ["mysql"], "/nowhere")
-    assert there.server.cmdline == [program, "--read-only=0", "--defaults-file=/etc/my.cnf"]
-    assert module.asked[-1] == [program, "--defaults-file=/etc/my.cnf", "--verbose", "--help"]
+    assert there.server.cmdline == [program, *arguments]
+    files = [one for one in arguments if one.startswith("--defaults")]
+    assert module.asked[-1] == [program, *files, "--verbose", "--help"]
 
 
 @pytest.mark.parametrize(

@@ -81,12 +81,25 @@ def test_a_former_source_that_would_start_writable_keeps_the_line_that_keeps_it_
         assert "event_scheduler" not in file.read_text()
 
 
-def test_a_former_source_that_would_start_writable_is_not_started(tmp_path):
+@pytest.mark.parametrize("down,keep,truncate", [(True, False, True), (False, True, False)])
+def test_a_former_source_that_would_start_writable_is_neither_started_nor_stopped(
+    down, keep, truncate, tmp_path
+):
     ours = OptionFile(str(tmp_path / "zz-dbre-semisync.cnf"), "drop-in", "mysqld", "mysqld")
-    plan = dataclasses.replace(PLAN, down=True, keep=False, option_file=ours, datadir=str(tmp_path))
+    plan = dataclasses.replace(
+        PLAN,
+        down=down,
+        keep=keep,
+        truncate=truncate,
+        option_file=ours,
+        datadir=str(tmp_path),
+    )
     host, asked = Reader("--read_only=ON --read_only=OFF"), []
     host.check_mode, answer = False, host.run_command
     host.run_command = lambda words, **more: asked.append(words[0]) or answer(words, **more)
     with pytest.raises(read_only_start.ReadyError, match="Its server was not started"):
         prepare.ready(host, plan)
     assert asked == ["mysqld"]
+    # Whoever starts it by hand does not cut its log.
+    left = (tmp_path / "zz-dbre-semisync-switchover.cnf").read_text()
+    assert "read_only = ON" in left and "init_rpl_role" not in left
