@@ -355,6 +355,8 @@ class OptionPlace(TypedDict):
     kind: str
     group: str
     unknown: str
+    reader: str | None
+    command_line: dict[str, str]
 
 
 class FormerLook(TypedDict):
