@@ -119,9 +119,24 @@ def free_port() -> int:
 
 
 class Prometheus:
-    """A Prometheus on loopback that scrapes every few seconds and evaluates our rules."""
+    """A Prometheus on loopback that scrapes every few seconds and evaluates our rules.
 
-    def __init__(self, folder: Path, targets: dict[str, str]) -> None:
+    Args:
+        folder: where its files are.
+        targets: name -> address of each exporter.
+        scrape: seconds between two scrapes.
+        labels: of every target.
+        alertmanager: where alerts are sent, if anywhere.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        targets: dict[str, str],
+        scrape: int = 10,
+        labels: dict[str, str] | None = None,
+        alertmanager: str = "",
+    ) -> None:
         self.known: set[tuple[str, str]] = set()
         self.url = f"http://127.0.0.1:{free_port()}"
         self.log = (folder / "prometheus.log").open("w", encoding="utf-8")
@@ -129,17 +144,21 @@ class Prometheus:
         config.write_text(
             yaml.safe_dump(
                 {
-                    "global": {"scrape_interval": "10s", "evaluation_interval": "1s"},
+                    "global": {"scrape_interval": f"{scrape}s", "evaluation_interval": "1s"},
                     "rule_files": [str(MONITORING / "semisync.rules.yml")],
                     "scrape_configs": [
                         {
                             "job_name": "mysql",
                             "static_configs": [
-                                {"targets": [where], "labels": {"instance": name}}
+                                {"targets": [where], "labels": {**(labels or {}), "instance": name}}
                                 for name, where in targets.items()
                             ],
                         }
                     ],
+                    "alerting": {
+                        "alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]
+                        * bool(alertmanager)
+                    },
                 }
             ),
             encoding="utf-8",
