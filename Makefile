@@ -39,7 +39,7 @@ inventory = inventory/$(if $(filter uml,$(LAB)),lab-uml,lab)
 help: ## this list
 	@echo 'Targets:'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
-	@echo 'Variables: SERVER=mysql|mariadb RELEASE=sid|11|12|13 TARBALL=path REPLICAS=1..9 LAB=docker|uml CLIENT=1 (uml) PROXY=1 (docker) ANSIBLE=12|14'
+	@echo 'Variables: SERVER=mysql|mariadb RELEASE=sid|11|12|13 TARBALL=path REPLICAS=1..9 LAB=docker|uml CLIENT=1 (uml) PROXY=1 (docker) ANSIBLE=12|14 (cores: 10 to 14)'
 
 # Delay is part of the procedure: where this kernel has none, hosts with a kernel of their own.
 demo_lab = $(if $(filter command% environment%,$(origin LAB)),$(LAB),$$($$("tests/tools/python") lab choose))
@@ -161,6 +161,10 @@ monitoring: lab-up ## alerts that fire and clear on a lab pair, with Debian's ex
 	@$(tools) ansible-playbook -i $(inventory) site.yml
 	@$(tools) python tests/monitoring/end_to_end.py --inventory $(inventory)
 
+.PHONY: eda
+eda: lab-up ## power cuts of a lab pair's source: Prometheus, Alertmanager, ansible-rulebook, and the plan; Java 17 (COUNT)
+	@$(tools) python tests/monitoring/alert_to_plan.py --inventory $(inventory) $(if $(COUNT),--count $(COUNT))
+
 .PHONY: salvaged
 salvaged: ## what clients wrote, salvaged from a dead server's binary log to another one: all is equal, or refused (SERVER)
 	@$(tools) python -m pytest -m long -k "$(SERVER)" tests/live/test_salvage_round_trip.py
@@ -255,6 +259,15 @@ docs: ## docs/ and the modules as a static site, in dist/docs
 galaxy: ## what Galaxy checks: build, importer, installation into an empty place, changelog, execution environment
 	@$(publishing) python tests/tools/galaxy.py
 
+.PHONY: cores
+cores: ## the built collection and the unit tests of its actions with another ansible-core (ANSIBLE=10 to 14: 2.17 to 2.21); where a lab (docker) is set up, verify.yml and site.yml on it
+	@$(tools) python -m pytest -q tests/unit/plugins/action tests/unit/test_playbooks.py
+	@$(tools) PYTHONPATH=tests python tests/tools/cores.py $(if $(wildcard $(inventory)/hosts.yml),--inventory $(inventory))
+
+.PHONY: certified
+certified: ## the checklist for Ansible's community package, line by line: passed, failed, or not judged here
+	@$(publishing) PYTHONPATH=tests python tests/tools/certified.py
+
 .PHONY: ee
 ee: ## an execution environment, built by ansible-builder; verify.yml runs in it where a lab (docker) is set up
 	@$(publishing) python tests/tools/ee.py
@@ -266,7 +279,8 @@ sbom: ## what is in the execution environment that make ee has built, as Cyclone
 # The versions stay as they are unless UPGRADE=1. Only the header says how, and Dependabot reads it there.
 .PHONY: requirements
 requirements: ## every requirement with its hashes, after a change of a requirements file that ends in .in (UPGRADE=1)
-	@$(publishing) for one in requirements-dev:3.11 requirements-ansible-14:3.12 docs/docsite/requirements:3.11; do \
+	@$(publishing) for one in requirements-dev:3.11 requirements-ansible-10:3.11 requirements-ansible-11:3.11 \
+	  requirements-ansible-13:3.12 requirements-ansible-14:3.12 docs/docsite/requirements:3.11 tests/monitoring/rulebook:3.11; do \
 	  file=$${one%:*} && uv pip compile --quiet --universal --generate-hashes --python-version $${one#*:} \
 	    --no-emit-index-url --no-annotate $(if $(UPGRADE),--upgrade) -o $$file.txt $$file.in || exit; done
 

@@ -11,7 +11,12 @@ import yaml
 from tools import venv
 
 PROJECT = Path(__file__).parents[2]
-NAMES = ("requirements-dev", "requirements-ansible-14", "docs/docsite/requirements")
+NAMES = (
+    "requirements-dev",
+    *(f"requirements-ansible-{bundle}" for bundle in (10, 11, 13, 14)),
+    "docs/docsite/requirements",
+    "tests/monitoring/rulebook",
+)
 # PEP 508's name, one version, and perhaps for which machines.
 PINNED = re.compile(r"([A-Za-z0-9._-]+)==([^\s;]+)(?: ; [^\\]+)?((?: --hash=sha256:[0-9a-f]{64})+)")
 WORKFLOWS = sorted((PROJECT / ".github" / "workflows").glob("*.yml"))
