@@ -14,6 +14,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
     results,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import advice
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.advice_chapter import (
+    AdviceChapter,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chapter import (
     BenchmarkChapter,
 )
@@ -24,7 +28,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster_action impor
     other_speaks,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter import Chapter
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.page import write_page
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes import Files
 
 display = Display()
 
@@ -33,6 +39,13 @@ SPEC = {
     "run": {"type": "str"},
     "info_from": {"type": "str", "default": ""},
 }
+
+
+def chapter_of(files: Files) -> Chapter:
+    """What the page shows of the benchmarks' room: a run has predicted or measured."""
+    if advice.FILE in files:
+        return AdviceChapter(files[advice.FILE])
+    return BenchmarkChapter(files)
 
 
 class ActionModule(ClusterAction):
@@ -68,7 +81,7 @@ class ActionModule(ClusterAction):
                 path,
                 name,
                 results.stamp(results.now()),
-                BenchmarkChapter,
+                chapter_of,
             )
         except ValueError as error:
             raise AnsibleActionFail(f"No report of cluster {name}: {error}") from error

@@ -29,6 +29,7 @@ WholeKey = Literal[
     "seed_progress",
     "seed_restart_timeout",
     "canary_keep",
+    "advise_seconds",
     "verify_lag_limit",
     "drill_rescue_after",
     "drill_recovery_timeout",

@@ -194,6 +194,7 @@ ROWS = (
     switch("semisync_verify_read"),
     decimal("semisync_canary_max_wait", 0.1, DAY, "seconds"),
     number("semisync_canary_keep", 0, WORD, "a number"),
+    number("semisync_advise_seconds", 1, 3600, "seconds"),
     number("semisync_verify_lag_limit", 0, WORD, "a number"),
     decimal("semisync_failover_max_seconds", 0.1, DAY, "seconds"),
     # drill

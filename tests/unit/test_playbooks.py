@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Playbooks and roles keep their form: fourteen commands that begin alike, entry points that are
+"""Playbooks and roles keep their form: fifteen commands that begin alike, entry points that are
 specified, short files, and decisions in Python.
 """
 
@@ -27,6 +27,7 @@ COMMANDS = [
     "verify",
     "drill",
     "benchmark",
+    "advise",
     "procedure",
     "rejoin",
     "rotate",
@@ -70,7 +71,7 @@ def entry_points() -> set[tuple[str, str]]:
     }
 
 
-def test_the_commands_are_these_fourteen_and_nothing_else():
+def test_the_commands_are_these_fifteen_and_nothing_else():
     assert sorted(path.name for path in PLAYBOOKS.iterdir()) == sorted(
         [f"{name}.yml" for name in COMMANDS] + ["parts"]
     )

@@ -36,6 +36,7 @@ HOST_PACKAGES = (
     "bench/ping",
     "bench/netem",
     "bench/load",
+    "bench/sampling",
 )
 # A single file counts as a package of its own; those of the first row know nothing of each other.
 CONTROLLER_PACKAGES = (
@@ -58,10 +59,12 @@ CONTROLLER_PACKAGES = (
 )
 # The benchmarks have a room of their own: what they need is carried to no host for anything else.
 BENCH_DOORS = {
+    "action/semisync_advise.py",
     "action/semisync_benchmark.py",
     # It hands the core's page the benchmarks' chapter; the page itself knows nothing of them.
     "action/semisync_report.py",
     "modules/netem.py",
+    "modules/semisync_advise.py",
     "modules/semisync_benchmark.py",
     "modules/semisync_environment.py",
     "modules/semisync_load.py",

@@ -247,7 +247,8 @@ def model_of(
     single = asynchronous_rate(cell, cells, 1)
     alike = asynchronous_rate(cell, cells, clients)
     waiting = throughput_limit.waiting_share(counting(cell), schedule.preloaded(cell["load"]))
-    turns = throughput_limit.taken_in_turn(cell["load"], cell.get("wait_point"), together)
+    same_row = cell["load"].get("same_row")
+    turns = throughput_limit.taken_in_turn(same_row, cell.get("wait_point"), together)
     bound = throughput_limit.limit(clients, trip, single, alike, waiting, turns)
     if not bound:
         return None

@@ -108,7 +108,9 @@ def limit_line(
     if not single:
         return False
     turns = throughput_limit.taken_in_turn(
-        far[0]["load"], far[0].get("wait_point"), analysis.waits_together(benchmark)
+        far[0]["load"].get("same_row"),
+        far[0].get("wait_point"),
+        analysis.waits_together(benchmark),
     )
 
     def limit(place: float) -> float:

@@ -13,7 +13,6 @@ RTT * commits / operations.
 
 from __future__ import annotations
 
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import Work
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import Repetition
 
 # What serializes the clients' commits.
@@ -56,18 +55,18 @@ def limit(
 
 
 def taken_in_turn(
-    load: Work,
+    same_row: bool | None,
     wait_point: str | None,
     waits_together: bool = True,
 ) -> str:
     """What serializes the clients' commits.
 
     Args:
-        load: a cell's load; its same_row says that all clients change one row.
+        same_row: whether all clients change one row.
         wait_point: AFTER_SYNC or AFTER_COMMIT.
         waits_together: names.Names.waits_together of the source.
     """
-    if load.get("same_row") and wait_point == "AFTER_SYNC":
+    if same_row and wait_point == "AFTER_SYNC":
         return COMMITS
     return NOTHING if waits_together else ACKNOWLEDGEMENTS
 

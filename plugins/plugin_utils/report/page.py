@@ -64,6 +64,7 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
             "certificate.json",
             rejoin_record.FILE,
             "drill.json",
+            "advice.json",
         )
     ]
     paths += sorted(glob.glob(os.path.join(glob.escape(folder), "benchmark-*.json")))
@@ -102,8 +103,8 @@ def write_page(
     files, broken = gather(folder)
     if not files and not broken:
         raise ValueError(
-            f"{folder} holds no checkpoints, switchover, failover, rejoin, drill or benchmark to"
-            " report"
+            f"{folder} holds no checkpoints, switchover, failover, rejoin, drill, benchmark or"
+            " advice to report"
         )
     overview = text.make_overview(
         files, broken, cluster, os.path.basename(folder), made_at, chapter_of(files)

@@ -41,18 +41,18 @@ def test_the_limit(clients, rtt, single, alike, waiting, turns, expected):
 
 
 @pytest.mark.parametrize(
-    "load,point,together,expected",
+    "same_row,point,together,expected",
     [
-        ({}, "AFTER_SYNC", True, NOTHING),
-        ({"same_row": True}, "AFTER_SYNC", True, COMMITS),
-        ({"same_row": True}, "AFTER_COMMIT", True, NOTHING),
-        ({}, "AFTER_COMMIT", False, ACKNOWLEDGEMENTS),
-        ({"same_row": True}, "AFTER_COMMIT", False, ACKNOWLEDGEMENTS),
-        ({"same_row": True}, "AFTER_SYNC", False, COMMITS),
+        (None, "AFTER_SYNC", True, NOTHING),
+        (True, "AFTER_SYNC", True, COMMITS),
+        (True, "AFTER_COMMIT", True, NOTHING),
+        (None, "AFTER_COMMIT", False, ACKNOWLEDGEMENTS),
+        (True, "AFTER_COMMIT", False, ACKNOWLEDGEMENTS),
+        (True, "AFTER_SYNC", False, COMMITS),
     ],
 )
-def test_what_clients_take_turns_in(load, point, together, expected):
-    assert throughput_limit.taken_in_turn(load, point, together) == expected
+def test_what_clients_take_turns_in(same_row, point, together, expected):
+    assert throughput_limit.taken_in_turn(same_row, point, together) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,70 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import commit_model
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.commit_model import (
+    AFTER_COMMIT,
+    AFTER_SYNC,
+)
+
+
+def source(**changes) -> commit_model.Source:
+    made = commit_model.Source(
+        sessions=10, pause=0.0, work=0.001, log=0.0005, cpus=2, mariadb=False
+    )
+    return made._replace(**changes)
+
+
+@pytest.mark.parametrize("mariadb", [False, True])
+@pytest.mark.parametrize("wait_point", [AFTER_SYNC, AFTER_COMMIT])
+def test_one_session_waits_for_each_round_trip(mariadb, wait_point):
+    one = source(sessions=1, mariadb=mariadb)
+    reached = commit_model.simulate(one, wait_point, 0.09)
+    assert reached.rate == pytest.approx(1 / 0.0915, rel=0.02)
+    assert reached.p50 == pytest.approx(0.0915, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "mariadb,wait_point,least,most",
+    [
+        # Ten sessions that wait side by side would do 10 / 0.095 = 105 commits a second.
+        (False, AFTER_SYNC, 98, 107),
+        (False, AFTER_COMMIT, 100, 110),
+        # Seen on MariaDB 10.11 at 90 ms: 56 % of it, see docs/evidence/benchmarks.md.
+        (True, AFTER_SYNC, 60, 85),
+        (True, AFTER_COMMIT, 100, 110),
+    ],
+)
+def test_a_third_group_of_mariadb_waits_for_the_first(mariadb, wait_point, least, most):
+    reached = commit_model.simulate(source(mariadb=mariadb), wait_point, 0.09)
+    assert least < reached.rate < most
+
+
+def test_sessions_that_pause_wait_for_less():
+    busy = commit_model.simulate(source())
+    resting = commit_model.simulate(source(pause=0.1))
+    assert resting.rate == pytest.approx(10 / 0.1018, rel=0.05)
+    assert resting.p50 < busy.p50
+    # A round trip that is short beside the pause costs little.
+    assert commit_model.simulate(source(pause=0.1), AFTER_SYNC, 0.005).rate > 0.9 * resting.rate
+
+
+@pytest.mark.parametrize("sessions,cpus,rate", [(1, 2, 500), (10, 2, 800), (8, 32, 3000)])
+def test_a_fitted_source_does_what_was_seen(sessions, cpus, rate):
+    fitted = commit_model.fitted(source(sessions=sessions, cpus=cpus, log=0.0002), rate)
+    assert commit_model.simulate(fitted).rate == pytest.approx(rate, rel=0.03)
+
+
+def test_a_fitted_source_commits_in_groups_of_the_size_that_was_seen():
+    fitted = commit_model.fitted(source(sessions=32, mariadb=True), 900, 4.0)
+    reached = commit_model.simulate(fitted)
+    assert reached.group == pytest.approx(4.0, rel=0.1)
+    assert reached.rate == pytest.approx(900, rel=0.05)
+
+
+def test_a_prediction_is_the_same_every_time():
+    assert commit_model.simulate(source()) == commit_model.simulate(source())
