@@ -90,12 +90,9 @@ class ActionModule(ClusterAction):
 def known_cluster(source: Member, replicas: list[Member], trips: dict[str, Trip]) -> advice.Cluster:
     """What a prediction needs of the servers."""
     facts = source.facts
-    names = Names(facts["engine"], parse_version(facts["version"]))
     by_host = {member.host: trips[member.address]["median"] for member in replicas}
     return advice.Cluster(
-        mariadb=names.mariadb,
-        waits_together=names.waits_together,
-        counts="wait_for_replica_count" in facts["names"]["source"]["variables"],
+        names=Names(facts["engine"], parse_version(facts["version"])),
         lock_wait_s=int(facts["variables"].get("innodb_lock_wait_timeout") or 50),
         trips=dict(
             sorted(by_host.items(), key=lambda pair: float("inf") if pair[1] is None else pair[1])

@@ -137,7 +137,7 @@ def look(server: Server) -> Seen:
 
 def sessions_in(listed: Iterable[Mapping[str, object]], mine: int) -> Seen:
     """The sessions in a process list; see Seen."""
-    found: list[int] = []
+    numbers: list[int] = []
     working = 0
     for row in listed:
         command, number = text(row["Command"]), int(text(row["Id"]))
@@ -145,9 +145,9 @@ def sessions_in(listed: Iterable[Mapping[str, object]], mine: int) -> Seen:
         recent = float(text(row["Time"] or 0)) <= 1
         if own or number == mine or (command == "Sleep" and not recent):
             continue
-        found.append(number)
+        numbers.append(number)
         working += command != "Sleep"
-    return {"sessions": found, "working": working, "answer_ms": 0.0}
+    return {"sessions": numbers, "working": working, "answer_ms": 0.0}
 
 
 def watch(server: Server, seconds: float) -> list[Seen]:
@@ -182,13 +182,13 @@ def histogram_spread(rose: Mapping[str, int]) -> Spread | None:
     total, passed = sum(rose.values()), 0
     if total < 100:
         return None
-    found: dict[int, float] = {}
+    limits: dict[int, float] = {}
     for limit in sorted(rose, key=int):
         passed += rose[limit]
         for percent in (50, 99):
             if passed * 100 >= total * percent:
-                found.setdefault(percent, round(int(limit) / PICOSECONDS * 1000, 3))
-    return {"p50": found[50], "p99": found[99]}
+                limits.setdefault(percent, round(int(limit) / PICOSECONDS * 1000, 3))
+    return {"p50": limits[50], "p99": limits[99]}
 
 
 def make_sample(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.sampling import Sample
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import amount
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import commit_model
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.throughput_limit import (
@@ -94,22 +95,19 @@ class Advice(TypedDict):
     fits: Fits
     unknown: list[str]
     statement: list[str]
+    sample: Sample
 
 
 class Cluster(NamedTuple):
     """What is known of a cluster's servers.
 
     Attributes:
-        mariadb: whether the source is MariaDB.
-        waits_together: see names.Names.
-        counts: whether the source can wait for more than one acknowledgement.
+        names: the source's.
         lock_wait_s: its innodb_lock_wait_timeout.
         trips: replica -> round trip in milliseconds, None if it did not answer; the nearest first.
     """
 
-    mariadb: bool
-    waits_together: bool
-    counts: bool
+    names: Names
     lock_wait_s: int
     trips: Mapping[str, float | None]
 
@@ -152,7 +150,7 @@ def seen_now(sample: Sample) -> Now:
     }
 
 
-def model_of(sample: Sample, mariadb: bool) -> commit_model.Source:
+def model_of(sample: Sample, names: Names) -> commit_model.Source:
     """The source as the model has it, fitted to what it did."""
     now, sessions = seen_now(sample), sessions_of(sample)
     resting = max(0.0, 1 - sample["working"] / sessions) * sessions / now["rate"]
@@ -162,7 +160,7 @@ def model_of(sample: Sample, mariadb: bool) -> commit_model.Source:
         work=0.0,
         log=(now["log_ms"] or 0.0) / 1000,
         cpus=sample["cpus"],
-        mariadb=mariadb,
+        keeps_log=names.mariadb,
     )
     group = None if now["log_ms"] else now["group"]
     return commit_model.fitted(source, now["rate"], group)
@@ -201,7 +199,7 @@ def predict(
 ) -> Prediction:
     """What semi-sync would give if this replica acknowledged."""
     now, trip_ms = seen_now(sample), cluster.trips[replica]
-    found: Prediction = {
+    made: Prediction = {
         "replica": replica,
         "rtt_ms": trip_ms,
         "wait_point": wait_point,
@@ -211,22 +209,22 @@ def predict(
         "p99_ms": None,
         "unknown": unknowable(sample, wait_point, trip_ms),
     }
-    if trip_ms is None or found["unknown"]:
-        return found
+    if trip_ms is None or made["unknown"]:
+        return made
     waits = trip_ms + ANSWERS * now["answer_ms"]
     reached = commit_model.simulate(source, wait_point, waits / 1000)
-    turns = taken_in_turn(hot(sample), wait_point, cluster.waits_together)
+    turns = taken_in_turn(hot(sample), wait_point, cluster.names.waits_together)
     slower = 1.0
     if turns != NOTHING:
         # The model has no commits and no acknowledgements that are taken in turn.
         single = now["rate"] if turns == COMMITS else None
         bound = limit(source.sessions, waits, single, now["rate"], turns=turns)
         slower = max(1.0, reached.rate / (bound or now["rate"]))
-    found["rate"] = round(reached.rate / slower, 1)
-    found["share"] = round(found["rate"] / now["rate"], 3)
-    found["p50_ms"] = round(reached.p50 * slower * 1000, 2)
-    found["p99_ms"] = round(reached.p99 * slower * 1000, 2)
-    return found
+    made["rate"] = round(reached.rate / slower, 1)
+    made["share"] = round(made["rate"] / now["rate"], 3)
+    made["p50_ms"] = round(reached.p50 * slower * 1000, 2)
+    made["p99_ms"] = round(reached.p99 * slower * 1000, 2)
+    return made
 
 
 def fits(cluster: Cluster, predictions: Sequence[Prediction]) -> Fits:
@@ -239,7 +237,8 @@ def fits(cluster: Cluster, predictions: Sequence[Prediction]) -> Fits:
         each["rate"] or 0.0 for each in predictions if each["wait_point"] == WAIT_POINTS[0]
     ]
     # One of those that acknowledge may fail: as many are needed as wait, and one more.
-    two = cluster.counts and len(by_nearest) > 2 and by_nearest[1] >= AFFORDABLE * by_nearest[0] > 0
+    counts = "wait_for_replica_count" in cluster.names.variables(SOURCE)
+    two = counts and len(by_nearest) > 2 and by_nearest[1] >= AFFORDABLE * by_nearest[0] > 0
     return {
         "timeout_ms": enough[0] if known and enough else None,
         "least_ms": math.ceil(slowest) if known else None,
@@ -259,9 +258,10 @@ def advise(cluster_name: str, source: str, at: str, sample: Sample, cluster: Clu
         "fits": fits(cluster, []),
         "unknown": [no_sample(sample)],
         "statement": [],
+        "sample": sample,
     }
     if not advice["unknown"][0]:
-        model = model_of(sample, cluster.mariadb)
+        model = model_of(sample, cluster.names)
         predictions = [
             predict(sample, model, cluster, replica, wait_point)
             for replica in cluster.trips
@@ -276,20 +276,20 @@ def advise(cluster_name: str, source: str, at: str, sample: Sample, cluster: Clu
 
 def doubts(sample: Sample, predictions: Sequence[Prediction]) -> list[str]:
     """What cannot be known, in sentences."""
-    found = []
+    lines: list[str] = []
     for each in predictions:
         words = f"{each['replica']}, {each['wait_point']}: {each['unknown']}"
-        found += [words] if each["unknown"] else []
+        lines += [words] if each["unknown"] else []
     if not sample["writers"]:
-        found.append(
+        lines.append(
             "which sessions commit: performance_schema does not say, so all that were at work count"
         )
     if sample["statement_ms"] is None:
-        found.append(
+        lines.append(
             "how the slowest commits are distributed: the server has no histogram of them, so the"
             " p99 is the model's"
         )
-    return found
+    return lines
 
 
 def statement(advice: Advice) -> list[str]:

@@ -39,7 +39,8 @@ class Source(NamedTuple):
         work: seconds of a processor for all that a commit takes.
         log: seconds in which a group is written to the binary log.
         cpus: processors.
-        mariadb: whether it is MariaDB, and not MySQL.
+        keeps_log: whether a group that waits for the one before it keeps the next from being
+            written, as on MariaDB.
     """
 
     sessions: int
@@ -47,7 +48,7 @@ class Source(NamedTuple):
     work: float
     log: float
     cpus: int
-    mariadb: bool
+    keeps_log: bool
 
 
 class Reached(NamedTuple):
@@ -114,7 +115,7 @@ class Run:
         self.log_free = end
         if not self.holds:
             self.finish(members, end + self.trip)
-        elif self.source.mariadb:
+        elif self.source.keeps_log:
             self.log_free = max(end, self.stage_free)
             self.stage_free = max(self.log_free, end + self.trip)
             self.finish(members, self.stage_free)

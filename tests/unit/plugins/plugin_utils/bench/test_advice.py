@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import advice
 
 NEAR_AND_FAR = {"db2": 0.3, "db3": 30.0}
@@ -35,9 +36,7 @@ def sample(**changes) -> Any:
 
 
 def known_cluster(**changes) -> advice.Cluster:
-    made = advice.Cluster(
-        mariadb=False, waits_together=True, counts=True, lock_wait_s=50, trips=NEAR_AND_FAR
-    )
+    made = advice.Cluster(names=Names("mysql", (9, 7, 4)), lock_wait_s=50, trips=NEAR_AND_FAR)
     return made._replace(**changes)
 
 
@@ -65,7 +64,7 @@ def test_sessions_that_take_turns_at_one_row_get_one_commit_a_round_trip():
 
 
 def test_acknowledgements_that_are_read_in_turn_limit_all_sessions():
-    found = rates(advised(known_cluster(waits_together=False)))
+    found = rates(advised(known_cluster(names=Names("mysql", (5, 6, 21)))))
     assert found["db3", "AFTER_COMMIT"] == pytest.approx(1000 / 30.4, rel=0.02)
 
 
@@ -131,13 +130,14 @@ def test_the_timeout_that_fits(rtt, lock_wait, timeout, words):
 
 
 @pytest.mark.parametrize(
-    "trips,counts,expected",
+    "trips,engine,expected",
     [
-        ({"db2": 0.3, "db3": 0.3, "db4": 9.0}, True, 2),
-        ({"db2": 0.3, "db3": 0.3, "db4": 9.0}, False, 1),  # MariaDB
-        ({"db2": 0.3, "db3": 0.3}, True, 1),  # one that fails would stall every commit
-        ({"db2": 0.3, "db3": 30.0, "db4": 30.0}, True, 1),  # the second one costs too much
+        ({"db2": 0.3, "db3": 0.3, "db4": 9.0}, "mysql", 2),
+        ({"db2": 0.3, "db3": 0.3, "db4": 9.0}, "mariadb", 1),
+        ({"db2": 0.3, "db3": 0.3}, "mysql", 1),  # one that fails would stall every commit
+        ({"db2": 0.3, "db3": 30.0, "db4": 30.0}, "mysql", 1),  # the second one costs too much
     ],
 )
-def test_the_wait_count_that_fits(trips, counts, expected):
-    assert advised(known_cluster(trips=trips, counts=counts))["fits"]["wait_count"] == expected
+def test_the_wait_count_that_fits(trips, engine, expected):
+    names = Names(engine, (11, 8))
+    assert advised(known_cluster(trips=trips, names=names))["fits"]["wait_count"] == expected

@@ -14,22 +14,22 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.commit_model i
 
 def source(**changes) -> commit_model.Source:
     made = commit_model.Source(
-        sessions=10, pause=0.0, work=0.001, log=0.0005, cpus=2, mariadb=False
+        sessions=10, pause=0.0, work=0.001, log=0.0005, cpus=2, keeps_log=False
     )
     return made._replace(**changes)
 
 
-@pytest.mark.parametrize("mariadb", [False, True])
+@pytest.mark.parametrize("keeps_log", [False, True])
 @pytest.mark.parametrize("wait_point", [AFTER_SYNC, AFTER_COMMIT])
-def test_one_session_waits_for_each_round_trip(mariadb, wait_point):
-    one = source(sessions=1, mariadb=mariadb)
+def test_one_session_waits_for_each_round_trip(keeps_log, wait_point):
+    one = source(sessions=1, keeps_log=keeps_log)
     reached = commit_model.simulate(one, wait_point, 0.09)
     assert reached.rate == pytest.approx(1 / 0.0915, rel=0.02)
     assert reached.p50 == pytest.approx(0.0915, rel=0.02)
 
 
 @pytest.mark.parametrize(
-    "mariadb,wait_point,least,most",
+    "keeps_log,wait_point,least,most",
     [
         # Ten sessions that wait side by side would do 10 / 0.095 = 105 commits a second.
         (False, AFTER_SYNC, 98, 107),
@@ -39,8 +39,8 @@ def test_one_session_waits_for_each_round_trip(mariadb, wait_point):
         (True, AFTER_COMMIT, 100, 110),
     ],
 )
-def test_a_third_group_of_mariadb_waits_for_the_first(mariadb, wait_point, least, most):
-    reached = commit_model.simulate(source(mariadb=mariadb), wait_point, 0.09)
+def test_a_third_group_of_mariadb_waits_for_the_first(keeps_log, wait_point, least, most):
+    reached = commit_model.simulate(source(keeps_log=keeps_log), wait_point, 0.09)
     assert least < reached.rate < most
 
 
@@ -60,7 +60,7 @@ def test_a_fitted_source_does_what_was_seen(sessions, cpus, rate):
 
 
 def test_a_fitted_source_commits_in_groups_of_the_size_that_was_seen():
-    fitted = commit_model.fitted(source(sessions=32, mariadb=True), 900, 4.0)
+    fitted = commit_model.fitted(source(sessions=32, keeps_log=True), 900, 4.0)
     reached = commit_model.simulate(fitted)
     assert reached.group == pytest.approx(4.0, rel=0.1)
     assert reached.rate == pytest.approx(900, rel=0.05)
