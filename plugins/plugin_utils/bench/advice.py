@@ -25,13 +25,16 @@ FILE = "advice.json"
 WAIT_POINTS = (commit_model.AFTER_SYNC, commit_model.AFTER_COMMIT)
 # Fewer commits than these say nothing about the next ones.
 FEWEST = 50
-# An acknowledgement wakes as many threads as so many answers to a trivial query.
-ANSWERS = 2.0
+# An acknowledgement takes the time of so many answers to a trivial query, and for its group the
+# work of so many: docs/evidence/advise.md has what these were fitted to.
+DELAY, WORK = 1.5, 0.5
 # A session that is idle for less between two commits is on its way, and does not pause.
 LEAST_PAUSE = 0.02
 # Above the first share of commits that wait for a row, one row is taken to hold up all of them;
 # below the second one, none.
 HOT, COLD = 0.5, 0.05
+# With less of its processors idle, threads that are woken wait for one, and how long is not known.
+LEAST_IDLE = 0.1
 # Of larger transactions, the time on the line counts, and the line's speed is not known.
 LARGE = 64 * 1024
 # A timeout that fits is as many times the slowest commit in a hundred, and one of these.
@@ -211,8 +214,8 @@ def predict(
     }
     if trip_ms is None or made["unknown"]:
         return made
-    waits = trip_ms + ANSWERS * now["answer_ms"]
-    reached = commit_model.simulate(source, wait_point, waits / 1000)
+    waits, wake = trip_ms + DELAY * now["answer_ms"], WORK * now["answer_ms"]
+    reached = commit_model.simulate(source, wait_point, waits / 1000, wake / 1000)
     turns = taken_in_turn(hot(sample), wait_point, cluster.names.waits_together)
     slower = 1.0
     if turns != NOTHING:
@@ -220,8 +223,9 @@ def predict(
         single = now["rate"] if turns == COMMITS else None
         bound = limit(source.sessions, waits, single, now["rate"], turns=turns)
         slower = max(1.0, reached.rate / (bound or now["rate"]))
-    made["rate"] = round(reached.rate / slower, 1)
-    made["share"] = round(made["rate"] / now["rate"], 3)
+    rate = reached.rate / slower
+    made["rate"] = round(rate, 1)
+    made["share"] = round(rate / now["rate"], 3)
     made["p50_ms"] = round(reached.p50 * slower * 1000, 2)
     made["p99_ms"] = round(reached.p99 * slower * 1000, 2)
     return made
@@ -310,6 +314,11 @@ def statement(advice: Advice) -> list[str]:
             f"{where}, round trip {duration(each['rtt_ms'] or 0.0)}: {short(each['rate'])}"
             f" commits/s ({each['share'] or 0.0:.0%}), median {duration(each['p50_ms'])}, p99"
             f" {duration(each['p99_ms'])}."
+        )
+    if now["idle"] is not None and now["idle"] < LEAST_IDLE:
+        lines.append(
+            f"The source's processors are only {now['idle']:.0%} idle, so acknowledgements wait for"
+            " one too: the rates may be far too high."
         )
     return [*lines, fits_in_words(advice["fits"])]
 

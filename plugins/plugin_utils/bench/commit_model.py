@@ -7,6 +7,7 @@ while it waits for a replica.
 throughput_limit.py has what a round trip allows at most. This is what the sessions reach:
 
 - Each session pauses, works (on one of the processors) and commits, over and over.
+- An acknowledgement has to wake threads of the source, which takes work once for its group.
 - Commits that come while the binary log is written form the next group, which is written at once.
 - AFTER_COMMIT waits without a lock, and so does a commit without semi-sync.
 - AFTER_SYNC of MySQL waits in the commit stage: groups that come meanwhile wait for it, together
@@ -69,15 +70,16 @@ class Run:
         source: what is simulated.
         wait_point: AFTER_SYNC, AFTER_COMMIT, or empty without semi-sync.
         trip: seconds until a replica has acknowledged what was written.
+        wake: seconds of a processor that an acknowledgement takes from the source.
     """
 
-    def __init__(self, source: Source, wait_point: str, trip: float) -> None:
-        self.source, self.trip = source, trip
+    def __init__(self, source: Source, wait_point: str, trip: float, wake: float) -> None:
+        self.source, self.trip, self.wake = source, trip, wake
         self.holds = wait_point == AFTER_SYNC
         self.random = random.Random(1)  # noqa: S311
         self.cpus = [0.0] * source.cpus
-        # When each session begins its next statement.
-        self.pausing: list[float] = []
+        # When each session begins its next statement, and what it has to do besides.
+        self.pausing: list[tuple[float, float]] = []
         # (when its statement is done, when it began) of the sessions that will commit next.
         self.ready: list[tuple[float, float]] = []
         # (when it was written, its members) of MySQL's groups before their commit stage.
@@ -88,22 +90,24 @@ class Run:
         self.done: list[tuple[float, float]] = []
         spread = trip + source.pause + source.work * source.sessions
         for _session in range(source.sessions):
-            heapq.heappush(self.pausing, self.random.random() * spread)
+            heapq.heappush(self.pausing, (self.random.random() * spread, 0.0))
 
     def varied(self, seconds: float) -> float:
         return self.random.gammavariate(SHAPE, seconds / SHAPE) if seconds else 0.0
 
-    def begin(self, at: float) -> None:
+    def begin(self) -> None:
         """A session begins its statement, and works as soon as a processor is free."""
-        heapq.heappop(self.pausing)
-        end = max(at, heapq.heappop(self.cpus)) + self.varied(self.source.work)
+        at, besides = heapq.heappop(self.pausing)
+        free = max(at, heapq.heappop(self.cpus))
+        end = free + self.varied(self.source.work) + self.varied(besides)
         heapq.heappush(self.cpus, end)
         heapq.heappush(self.ready, (end, at))
 
     def finish(self, members: list[float], at: float) -> None:
-        for began in members:
+        for place, began in enumerate(members):
             self.done.append((at, at - began))
-            heapq.heappush(self.pausing, at + self.varied(self.source.pause))
+            besides = 0.0 if place else self.wake
+            heapq.heappush(self.pausing, (at + self.varied(self.source.pause), besides))
 
     def write(self, at: float) -> None:
         """Write the group of those that are ready."""
@@ -133,11 +137,11 @@ class Run:
 
     def go(self) -> Reached:
         while len(self.done) < COMMITS:
-            begin = self.pausing[0] if self.pausing else NEVER
+            begin = self.pausing[0][0] if self.pausing else NEVER
             write = max(self.log_free, self.ready[0][0]) if self.ready else NEVER
             stage = max(self.stage_free, self.written[0][0]) if self.written else NEVER
             if begin <= min(write, stage):
-                self.begin(begin)
+                self.begin()
             elif write <= stage:
                 self.write(write)
             else:
@@ -152,8 +156,8 @@ class Run:
         )
 
 
-def simulate(source: Source, wait_point: str = "", trip: float = 0.0) -> Reached:
-    return Run(source, wait_point, trip).go()
+def simulate(source: Source, wait_point: str = "", trip: float = 0.0, wake: float = 0.0) -> Reached:
+    return Run(source, wait_point, trip, wake).go()
 
 
 def fitted(source: Source, rate: float, group: float | None = None) -> Source:

@@ -28,7 +28,7 @@ def sample(**changes) -> Any:
         "statement_ms": {"p50": 10.0, "p99": 30.0},
         "answer_ms": {"p50": 0.2, "p99": 0.9},
         "cpus": 2,
-        "idle": 0.05,
+        "idle": 0.4,
         "semisync": None,
         "trips": {},
     }
@@ -112,6 +112,12 @@ def test_what_cannot_be_known_has_a_reason_and_no_figure(changes, trips, unknown
 def test_what_the_server_does_not_show_is_said(changes, said):
     found = advised(**changes)["unknown"]
     assert [words.split(" are ")[0].split(":")[0] for words in found] == said
+
+
+@pytest.mark.parametrize("idle,said", [(0.02, True), (0.4, False), (None, False)])
+def test_processors_without_rest_are_said(idle, said):
+    lines = advised(idle=idle)["statement"]
+    assert any("only 2% idle" in line for line in lines) == said
 
 
 @pytest.mark.parametrize(
