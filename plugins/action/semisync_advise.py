@@ -8,10 +8,7 @@ import os
 from typing import Any, ClassVar
 
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import Trip
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     closing,
     cluster,
@@ -25,7 +22,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster_action impor
     other_speaks,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
-    Member,
     replicas_of,
     source_of,
 )
@@ -61,40 +57,41 @@ class ActionModule(ClusterAction):
             return other_speaks()
         replicas = replicas_of(members)
         # As they were given: a path of the host is not the controller's.
-        options = {**self._task.args, "peers": [member.address for member in replicas]}
+        options = dict(self._task.args)
+        options["peers"] = [member.address for member in replicas]
         seen = self._execute_module(MODULE, options, task_vars=task_vars)
         if seen.get("failed"):
             return seen
+        sample = seen["sample"]
         known = advice.advise(
             name,
             source.host,
             results.stamp(results.now()),
-            seen["sample"],
-            known_cluster(source, replicas, seen["sample"]["trips"]),
+            sample,
+            advice.known_cluster(source, replicas, sample["trips"]),
         )
+        self.tell(name, known)
+        kept = self.keep(arguments["results_dir"], name, known)
+        return {**seen, "advice": known, **kept}
+
+    def tell(self, name: str, known: advice.Advice) -> None:
+        """Show the advice, and have the run end with most of it."""
         words = known["statement"]
-        display.display("\n  ".join([f"Advice for cluster {name}", *words, *known["unknown"]]))
-        closing.leave(name, "advice", [*words[: LINES - 1], *words[LINES - 1 :][-1:]])
-        return {**seen, "advice": known, **self.keep(arguments["results_dir"], name, known)}
+        title = f"Advice for cluster {name}"
+        shown = [title, *words, *known["unknown"]]
+        display.display("\n  ".join(shown))
+        last = words[: LINES - 1]
+        # The last line is the one about the timeout.
+        if len(words) >= LINES:
+            last.append(words[-1])
+        closing.leave(name, "advice", last)
 
     def keep(self, results_dir: str, name: str, known: advice.Advice) -> dict[str, str]:
         """Write advice.json, and say where."""
         if self._task.check_mode:
             return {}
-        run = results.open_run(results.cluster_folder(results_dir, name), results.now())
+        folder = results.cluster_folder(results_dir, name)
+        run = results.open_run(folder, results.now())
         path = os.path.join(run, advice.FILE)
         results.write_json(path, known)
         return {"path": path, "run": os.path.basename(run)}
-
-
-def known_cluster(source: Member, replicas: list[Member], trips: dict[str, Trip]) -> advice.Cluster:
-    """What a prediction needs of the servers."""
-    facts = source.facts
-    by_host = {member.host: trips[member.address]["median"] for member in replicas}
-    return advice.Cluster(
-        names=Names(facts["engine"], parse_version(facts["version"])),
-        lock_wait_s=int(facts["variables"].get("innodb_lock_wait_timeout") or 50),
-        trips=dict(
-            sorted(by_host.items(), key=lambda pair: float("inf") if pair[1] is None else pair[1])
-        ),
-    )

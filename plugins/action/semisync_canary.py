@@ -26,21 +26,27 @@ class ActionModule(Reaching):
 
     def run(self, tmp: Any = None, task_vars: Any = None) -> Any:
         result = super().run(tmp, task_vars)
-        given = {name: one for name, one in self._task.args.items() if name not in OWN}
-        watched_from = str(self._task.args.get("watched_from") or "")
-        for_cluster = given.get("mode") == "watch" and not given.get("token")
-        why_not = cluster.left_out(task_vars) if watched_from or for_cluster else ""
+        args = self._task.args
+        given = {name: one for name, one in args.items() if name not in OWN}
+        watched_from = str(args.get("watched_from") or "")
+        watches = given.get("mode") == "watch"
+        for_cluster = watches and not given.get("token")
+        why_not = ""
+        if watched_from or for_cluster:
+            why_not = cluster.left_out(task_vars)
         if watched_from and not why_not:
             why_not = canary_row.why_not(task_vars, watched_from)
         if why_not:
             return dict(result, skipped=True, skip_reason=why_not)
         if watched_from:
-            given["token"] = task_vars[watched_from].get("token") or canary_row.new_token()
+            known = task_vars[watched_from].get("token")
+            given["token"] = known or canary_row.new_token()
         elif for_cluster:
             given["token"] = canary_row.common_token(self._task._uuid)
-        if boolean(self._task.args.get("bring_back", False)):
+        if boolean(args.get("bring_back", False)):
             self.bring_back(given, task_vars)
-        result.update(self._execute_module(MODULE, given, task_vars=task_vars))
+        made = self._execute_module(MODULE, given, task_vars=task_vars)
+        result.update(made)
         result["token"] = given.get("token")
         return result
 

@@ -92,8 +92,8 @@ def only_planned(name: str, members: list[Member], hostvars: Any) -> dict[str, o
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import plan_summary
 
     words = "would be changed; run the same without --check to change it"
-    lines = plan_summary.of_cluster([member.host for member in members], hostvars)
-    closing.leave(name, "health", [words, *lines], False)
+    hosts = [member.host for member in members]
+    closing.leave(name, "health", [words, *plan_summary.of_cluster(hosts, hostvars)], False)
     return {"skipped": True, "skip_reason": "nothing was changed that could be judged"}
 
 

@@ -299,6 +299,10 @@ channels_change:
   description: Whether a channel of the cluster has to be configured or started.
   returned: success, with O(goal=apply)
   type: bool
+tries_login:
+  description: Whether the replica tries the replication account before anything is changed.
+  returned: success, with O(goal=apply)
+  type: bool
 catch_up:
   description: Whether the replica is expected to be behind its source, so that the run waits for
     it.

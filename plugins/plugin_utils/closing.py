@@ -27,8 +27,7 @@ from ansible.utils.display import Display
 PREFIX = "semisync-closing-"
 # Where to read more, which is said before the verdicts.
 REPORT = "report"
-# How the line begins that says what to run after this.
-NEXT = "  next: "
+NEXT_COMMAND = "  next: "
 # With more clusters than these, those without anything to do are only counted.
 MANY = 10
 # Ansible prints one document with these.
@@ -100,7 +99,7 @@ def text(kept: list[Left]) -> str:
         shown = [one for one in kept if not one["well"]]
     every = [line for one in shown for line in one["lines"]]
     # A step of a longer run ends with the same command as the run.
-    said = {line: at for at, line in enumerate(every) if line.startswith(NEXT)}
+    said = {line: at for at, line in enumerate(every) if line.startswith(NEXT_COMMAND)}
     lines = [line for at, line in enumerate(every) if said.get(line, at) == at]
     rest = {one["cluster"] for one in kept} - {one["cluster"] for one in shown}
     if rest:

@@ -143,7 +143,7 @@ def started_by(shown: str) -> str:
             text = text_if_any(rest.partition(" (")[0])
             known.update(re.findall(r"^[ \t]*(\w+)=(.*)$", text, re.MULTILINE))
     lines = [line for line in shown.splitlines() if line.startswith("ExecStart=")]
-    return VARIABLE.sub(lambda found: known.get(found.group(1), ""), "\n".join(lines))
+    return VARIABLE.sub(lambda name: known.get(name.group(1), ""), "\n".join(lines))
 
 
 def find(

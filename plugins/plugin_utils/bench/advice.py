@@ -9,9 +9,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import Trip
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.sampling import Sample
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import amount
+from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import commit_model
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.throughput_limit import (
     COMMITS,
@@ -20,6 +22,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.throughput_lim
     taken_in_turn,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import duration, short
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 
 FILE = "advice.json"
 WAIT_POINTS = (commit_model.AFTER_SYNC, commit_model.AFTER_COMMIT)
@@ -113,6 +116,27 @@ class Cluster(NamedTuple):
     names: Names
     lock_wait_s: int
     trips: Mapping[str, float | None]
+
+
+def known_cluster(source: Member, replicas: list[Member], trips: Mapping[str, Trip]) -> Cluster:
+    """What a prediction needs of the servers.
+
+    Args:
+        trips: by the replicas' addresses.
+    """
+    facts = source.facts
+    by_host = {member.host: trips[member.address]["median"] for member in replicas}
+
+    def far(host: str) -> tuple[bool, float]:
+        trip = by_host[host]
+        return trip is None, trip or 0.0
+
+    nearest = sorted(by_host, key=far)
+    return Cluster(
+        names=Names(facts["engine"], parse_version(facts["version"])),
+        lock_wait_s=int(facts["variables"].get("innodb_lock_wait_timeout") or 50),
+        trips={host: by_host[host] for host in nearest},
+    )
 
 
 def no_sample(sample: Sample) -> str:
