@@ -141,12 +141,19 @@ def misused(name: str, page: dict) -> list[str]:
     return found if used or hidden else [f"{name} is in none of its own examples"]
 
 
+def first_object(said: str) -> dict:
+    """The JSON in what ansible-doc says; ansible-core 2.20 warns of a collection of its own before
+    it.
+    """
+    return json.loads(said[said.index("{") :])
+
+
 def documented(folder: Path) -> str:
     """Every plugin and role of the installation has its page."""
     counts = []
     for kind in ("module", "callback", "lookup", "filter", "role"):
         there = sorted(
-            json.loads(
+            first_object(
                 run(
                     "ansible-doc",
                     "--type",
@@ -160,7 +167,7 @@ def documented(folder: Path) -> str:
             )
         )
         if there:
-            pages = json.loads(
+            pages = first_object(
                 run(
                     "ansible-doc",
                     "--type",
