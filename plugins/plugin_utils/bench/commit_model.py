@@ -13,7 +13,7 @@ throughput_limit.py has what a round trip allows at most. This is what the sessi
 - AFTER_SYNC of MySQL waits in the commit stage: groups that come meanwhile wait for it, together
   (sql/binlog.cc, ordered_commit). They were sent before, so they hardly wait longer.
 - AFTER_SYNC of MariaDB keeps LOCK_after_binlog_sync, and the next group LOCK_log until it has that
-  (sql/log.cc, trx_group_commit_leader). So two groups are under way and no third one is written.
+  (sql/log.cc, trx_group_commit_leader). So two groups wait and no third one is written.
 """
 
 from __future__ import annotations
