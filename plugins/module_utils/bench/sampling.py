@@ -39,10 +39,13 @@ BINARY_LOG = (
     " SUM_NUMBER_OF_BYTES_WRITE AS bytes FROM performance_schema.file_summary_by_event_name"
     " WHERE EVENT_NAME = 'wait/io/file/sql/binlog'"
 )
+# Threads of the server itself have transactions too, but no user.
 WRITERS = (
     "SELECT THREAD_ID AS name, COUNT_READ_WRITE AS value FROM"
     " performance_schema.events_transactions_summary_by_thread_by_event_name"
+    " JOIN performance_schema.threads USING (THREAD_ID)"
     " WHERE EVENT_NAME = 'transaction' AND COUNT_READ_WRITE > 0"
+    " AND PROCESSLIST_USER IS NOT NULL"
 )
 STATEMENTS = (
     "SELECT BUCKET_TIMER_HIGH AS name, COUNT_BUCKET AS value FROM"
