@@ -232,6 +232,13 @@ prove: ## power cuts of the source under 50 writers and failover.yml, rows and c
 	  $(if $(FAULT),--case $(FAULT)) $(if $(USUAL),--usual) $(if $(CYCLES),--cycles $(CYCLES)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(CLEAR),--clear) || exit; done
 
+.PHONY: crash-points
+crash-points: ## a minute of 50 writers, and each disk that a power cut could have left: has it each confirmed row? Settings that lose, too (SERVER, CASE, POINTS, MINUTES, AGAIN=1, CLEAR=1); SHORT=1: a few disks
+	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),mysql mariadb); do \
+	  python proof/crash_points.py --server $$server $(if $(SHORT),--short) $(if $(CASE),--case $(CASE)) \
+	  $(if $(POINTS),--points $(POINTS)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(AGAIN),--again) \
+	  $(if $(CLEAR),--clear) || exit; done
+
 .PHONY: replays
 replays: ## the shortest histories that a mistaken judge gets wrong, on real hosts (SERVER, MINUTES, ONLY, AGAIN=1)
 	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),mysql mariadb); do \

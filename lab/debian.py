@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -175,6 +176,19 @@ def rootfs(
                 if old != target and len(old.name) == len(target.name):
                     old.unlink()
     return target
+
+
+def unpacked(tarball: Path) -> Path:
+    """The folder of a root file system that programs of this machine can be run in."""
+    folder = cache("roots") / tarball.stem
+    with locked(f"unpacked-{tarball.stem}"):
+        if not folder.exists():
+            part = folder.with_suffix(".part")
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
+            run("tar", "-xpf", str(tarball), "-C", str(part), "--exclude=./dev/*")
+            part.rename(folder)
+    return folder
 
 
 def _build(

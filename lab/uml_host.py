@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import uml_net
@@ -117,8 +117,10 @@ def ended(host: str) -> bool:
     return True
 
 
-def boot(host: str, image: Path, together: int = 1) -> None:
-    """Start a host's kernel on its disk; `together` is how many hosts will want memory."""
+def boot(host: str, image: Path, together: int = 1, disks: Sequence[Path] = ()) -> None:
+    """Start a host's kernel on its disk; `together` is how many hosts will want memory, `disks` are
+    files that are /dev/ubdb and so on.
+    """
     # A master connection of before the cut would swallow the first command after it.
     uml_net.kill(uml_net.address(host))
     _install_runner()
@@ -133,6 +135,7 @@ def boot(host: str, image: Path, together: int = 1) -> None:
         "seccomp=auto",
         "uml_dir=../../umid/",
         f"ubd0=disk.cow,{os.path.relpath(image, folder(host))}",
+        *(f"ubd{n}={os.path.relpath(disk, folder(host))}" for n, disk in enumerate(disks, 1)),
         "root=/dev/ubda",
         "rw",
         f"mem={memory}M",

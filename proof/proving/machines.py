@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import servers
@@ -117,6 +117,10 @@ class Machines:
         path: a tarball of the MySQL that the hosts have, and not Debian's.
         usual: whether they have the settings that people have.
         old_names: whether semi-sync's plugins have the old names, on a MySQL that has both.
+        names: of the hosts, the source first.
+
+    Attributes:
+        disks: files that hosts have as further disks, by the name of the host.
     """
 
     def __init__(
@@ -126,6 +130,7 @@ class Machines:
         path: pathlib.Path | None = None,
         usual: bool = False,
         old_names: bool = False,
+        names: Sequence[str] = NAMES,
     ) -> None:
         self.server, self.folder, self.path = server, folder, path
         self.old_names = old_names
@@ -133,12 +138,13 @@ class Machines:
         if old_names:
             self.settings["semisync_plugin_names"] = "old"
         client = f"{tarball.BASEDIR}/bin/mysql" if path else CLIENTS[server]
-        self.hosts = [Machine(server, name, client) for name in NAMES]
+        self.hosts = [Machine(server, name, client) for name in names]
         self.source, *self.replicas = self.hosts
         self.chosen = (
             tarball.server(path) if path else servers.named(server, RELEASES[server] or "sid")
         )
         self.images: dict[str, str] = {}
+        self.disks: dict[str, list[pathlib.Path]] = {}
         self.version = ""
         # When the servers of this cycle had been started.
         self.since = 0.0
@@ -196,7 +202,7 @@ class Machines:
                 return
             # Its network, and whatever still runs in it.
             lab("down", "--kind", "uml")
-        lab("up", "--kind", "uml", *self.choice(), "--replicas", str(len(REPLICAS)))
+        lab("up", "--kind", "uml", *self.choice(), "--replicas", str(len(self.replicas)))
         made = json.loads((uml_folder() / "lab.json").read_text(encoding="utf-8"))
         self.images = made["images"]
         for host in self.hosts:
@@ -252,7 +258,7 @@ class Machines:
     def reset(self) -> None:
         """All hosts as the snapshot has them, with a source that both replicas follow."""
         if not uml_net.exists():
-            uml_net.create(list(NAMES))
+            uml_net.create([host.name for host in self.hosts])
         self.cut(*self.hosts)
 
         def renew(host: Machine) -> None:
@@ -268,7 +274,8 @@ class Machines:
         do.
         """
         for host in hosts:
-            uml_host.boot(host.name, pathlib.Path(self.images[host.name]), len(NAMES))
+            image, disks = pathlib.Path(self.images[host.name]), self.disks.get(host.name, ())
+            uml_host.boot(host.name, image, len(self.hosts), disks)
         asked = (self.chosen.unit, f"{self.chosen.admin} ping") if server else ("ssh", "true")
         units = dict.fromkeys((host.name for host in hosts), asked)
         uml_host.wait(list(units), units, UP_SECONDS, lambda _host: None)
@@ -280,7 +287,7 @@ class Machines:
         return moment
 
     def settle(self) -> None:
-        """Wait until both replicas acknowledge. One that came up before its source would wait
+        """Wait until all replicas acknowledge. One that came up before its source would wait
         for a minute until it asks again.
         """
         word = self.names.replica_word
@@ -289,7 +296,7 @@ class Machines:
             lambda host: host.sql(f"STOP {word} IO_THREAD; START {word} IO_THREAD"),
         )
         clients = f"SHOW GLOBAL STATUS LIKE '{self.statuses['clients']}'"
-        self.source.until(clients, str(len(REPLICAS)))
+        self.source.until(clients, str(len(self.replicas)))
 
     def delay(self, milliseconds: dict[str, int]) -> None:
         """Delay what the source's server sends to each replica, and nothing else: the hosts'
@@ -327,10 +334,20 @@ def copy(disk: pathlib.Path, to: pathlib.Path) -> None:
 
 
 class Writers:
-    """The clients, beside this process, in the hosts' network; they know HAProxy's address."""
+    """The clients, beside this process, in the hosts' network; they know one address, by default
+    HAProxy's.
+    """
 
-    def __init__(self, machines: Machines, folder: pathlib.Path, patience: str = PATIENCE) -> None:
+    def __init__(
+        self,
+        machines: Machines,
+        folder: pathlib.Path,
+        patience: str = PATIENCE,
+        to: str = Proxy.address,
+        pause: float = PAUSE,
+    ) -> None:
         self.machines, self.folder, self.patience = machines, folder, patience
+        self.to, self.pause = to, pause
         self.process: subprocess.Popen[bytes] | None = None
         self.stop_file, self.result = folder / "stop-writing", folder / "written.json"
 
@@ -348,9 +365,9 @@ class Writers:
         """Let them write; each has a row when this returns."""
         for file in (self.stop_file, self.result):
             file.unlink(missing_ok=True)
-        address = f"{self.machines.proxy.address}:{PORT}"
         inside = ("ip", "netns", "exec", uml_net.NAMESPACE, sys.executable, KEEP_WRITING)
-        words = (address, NUMBER, self.stop_file, self.result, PAUSE, RETRY, self.patience)
+        address, times = f"{self.to}:{PORT}", (self.pause, RETRY, self.patience)
+        words = (address, NUMBER, self.stop_file, self.result, *times)
         with (self.folder / "writers.log").open("wb") as log:
             self.process = subprocess.Popen(
                 [str(word) for word in (*inside, *words)],
@@ -359,7 +376,8 @@ class Writers:
                 stderr=subprocess.STDOUT,
             )
         eventually(lambda: "writing" in self.said(), self.said, BEGUN)
-        self.machines.proxy.check()
+        if self.to == Proxy.address:
+            self.machines.proxy.check()
 
     def said(self) -> str:
         return (self.folder / "writers.log").read_text(encoding="utf-8")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pathlib
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping
 
 import debian
 import uml_net
-from common import cache, lab_name, locked, run
+from common import lab_name
 
 from support.proxy import CONFIGURATION
 
@@ -46,16 +45,7 @@ def root() -> pathlib.Path:
     needed.
     """
     chosen = debian.PROXY
-    tarball = debian.rootfs(chosen.suite, chosen.packages, name="haproxy")
-    folder = cache("roots") / tarball.stem
-    with locked("root-haproxy"):
-        if not folder.exists():
-            part = folder.with_suffix(".part")
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir()
-            run("tar", "-xpf", str(tarball), "-C", str(part), "--exclude=./dev/*")
-            part.rename(folder)
-    return folder
+    return debian.unpacked(debian.rootfs(chosen.suite, chosen.packages, name="haproxy"))
 
 
 class Proxy:

@@ -1,0 +1,130 @@
+"""What was judged of each host of each run, in a file that is committed: a later run adds to it,
+and the page's tables are made from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pathlib
+import statistics
+from collections.abc import Iterable
+from typing import NotRequired, TypedDict
+
+from crashing.account import Judgement
+from crashing.judging import Judge, Judged
+from crashing.recording import load
+from proving.evidence import PROJECT, alone
+
+RECORDS = PROJECT / "docs" / "evidence" / "crash-points.json"
+DOCUMENT = RECORDS.with_suffix(".md")
+
+
+class Way(TypedDict):
+    """What the disks of a host lacked, by one way to read its rows.
+
+    Attributes:
+        disks: how many lacked a row.
+        rows: the most that one lacked.
+        median: of those that lacked one.
+        seconds: the longest time between a row that one lacked and its crash.
+    """
+
+    disks: int
+    rows: int
+    median: float
+    seconds: float
+    unexpected: int
+    twice: int
+
+
+class Record(TypedDict):
+    """One host of one run; see crash-points.schema.json."""
+
+    at: str
+    commit: str
+    server: str
+    version: str
+    case: str
+    host: str
+    seconds: float
+    attempted: int
+    confirmed: int
+    flushes: int
+    clean: int
+    damaged: int
+    unstarted: int
+    ways: dict[str, Way]
+    per_point: float
+    load_run: float
+    load: float
+    why: NotRequired[str]
+
+
+def way_of(found: list[Judgement]) -> Way:
+    lost = [one for one in found if one["lost"]]
+    return Way(
+        disks=len(lost),
+        rows=max((one["lost"] for one in lost), default=0),
+        median=statistics.median(one["lost"] for one in lost) if lost else 0,
+        seconds=max((one["seconds"] for one in lost), default=0.0),
+        unexpected=sum(one["unexpected"] > 0 for one in found),
+        twice=sum(one["twice"] > 0 for one in found),
+    )
+
+
+def record_of(judge: Judge, name: str, judged: list[Judged]) -> Record:
+    """What is committed of a host's disks."""
+    run, known = judge.run, judge.known
+    ways: dict[str, list[Judgement]] = {}
+    for one in judged:
+        for way, found in one["ways"].items():
+            ways.setdefault(way, []).append(found)
+    reasons = sorted({one["why"] for one in judged} - {""})
+    made = Record(
+        at=run["at"],
+        commit=run["commit"],
+        server=run["server"],
+        version=run["version"],
+        case=name,
+        host=judge.host,
+        seconds=run["seconds"],
+        attempted=sum(known["attempted"]),
+        confirmed=sum(map(len, known["confirmed"])),
+        flushes=len(judge.spans) - 1,
+        clean=sum(not one["damaged"] for one in judged),
+        damaged=sum(one["damaged"] for one in judged),
+        unstarted=sum(bool(one["why"]) for one in judged),
+        ways={way: way_of(found) for way, found in ways.items()},
+        per_point=round(statistics.median(one["seconds"] for one in judged), 2),
+        load_run=run["load"],
+        load=load(),
+    )
+    if reasons:
+        made["why"] = reasons[0]
+    return made
+
+
+def key(record: Record) -> tuple[str, ...]:
+    """Tells records apart, and their order."""
+    return (record["server"], record["case"], record["host"], record["at"])
+
+
+def read(path: pathlib.Path = RECORDS) -> list[Record]:
+    """All of them; none if there is no file yet."""
+    with contextlib.suppress(FileNotFoundError):
+        records: list[Record] = json.loads(path.read_text(encoding="utf-8"))
+        return records
+    return []
+
+
+def add(new: Iterable[Record], path: pathlib.Path = RECORDS) -> list[Record]:
+    """Add these, each in place of the one of the same host and run; all of them."""
+    with alone(path):
+        every = {key(record): record for record in [*read(path), *new]}
+        records = sorted(every.values(), key=key)
+        lines = ",\n".join(json.dumps(record, ensure_ascii=False) for record in records)
+        part = path.with_suffix(".part")
+        part.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+        part.replace(path)
+    return records

@@ -1,0 +1,166 @@
+"""Judges the disks of a run, one after the other; what was judged before is not judged again."""
+
+from __future__ import annotations
+
+import bisect
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import TypedDict
+
+import debian
+from uml_tools import memory_folder
+
+from crashing import writes
+from crashing.account import Account, Judgement, judge
+from crashing.ask import Answer, Question, answer_of
+from crashing.cases import ACKNOWLEDGER, Case
+from crashing.recording import Recording, files_of
+from proving.machines import copy
+
+ASK = pathlib.Path(__file__).with_name("ask.py")
+ALONE = ("unshare", "--mount", "--pid", "--net", "--uts", "--fork", "--kill-child")
+# Megabytes that two disks may take.
+ROOM = 4000
+# Seconds for one disk.
+PATIENCE = 150
+# How the rows were read -> what is lost.
+Ways = dict[str, Judgement]
+
+
+class Judged(TypedDict):
+    """One disk.
+
+    Attributes:
+        point: its name.
+        flush: after how many flushes.
+        damaged: whether it has a part of what was not flushed.
+        demanded: rows that had to be there.
+        why: why its server did not start; all rows count as lost then.
+        ways: see there.
+        seconds: that it took.
+    """
+
+    point: str
+    flush: int
+    damaged: bool
+    demanded: int
+    why: str
+    ways: Ways
+    seconds: float
+
+
+def read(path: pathlib.Path) -> list[Judged]:
+    """What was judged of a host; a line that a killed run left half is none."""
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+class Judge:
+    """The disks of one host of a run.
+
+    Args:
+        folder: of the run.
+        case: says how to start.
+        name: of the case.
+    """
+
+    def __init__(self, folder: pathlib.Path, case: Case, name: str, host: str) -> None:
+        self.folder, self.case, self.host = folder, case, host
+        self.run: Recording = json.loads((folder / "recording.json").read_text(encoding="utf-8"))
+        self.known: Account = json.loads((folder / "known.json").read_text(encoding="utf-8"))
+        self.files = files_of(folder, host)
+        self.judged = folder / host / f"judged-{name}.jsonl"
+        with self.files["log"].open("rb") as log:
+            self.entries = writes.read_log(log, self.files["log"].stat().st_size)
+        self.spans = writes.spans(self.entries)
+
+    def points(self, wanted: int) -> list[writes.Point]:
+        """Those that are to be judged, with those that were."""
+        begun = min(moment for moments in self.known["moments"] for moment in moments)
+        first = bisect.bisect_left(self.run["marks"], begun)
+        return writes.choose(self.spans, first, wanted, random.Random(self.run["at"]))
+
+    def disks(
+        self, points: list[writes.Point], folder: pathlib.Path
+    ) -> Iterator[tuple[writes.Point, pathlib.Path]]:
+        """Each point with its disk, which is the same file each time."""
+        state, disk, done = folder / "state", folder / "disk", 0
+        copy(self.files["data"], state)
+        with self.files["log"].open("rb") as log:
+            for point in points:
+                with state.open("r+b") as stream:
+                    passed = self.entries[done : point.span.begin]
+                    writes.replay(log, writes.all_of(passed), stream)
+                done = point.span.begin
+                copy(state, disk)
+                with disk.open("r+b") as stream:
+                    writes.replay(log, writes.pieces(self.entries, point), stream)
+                yield point, disk
+
+    def ask(self, disk: pathlib.Path, root: pathlib.Path) -> Answer:
+        question = Question(
+            root=str(root),
+            disk=str(disk),
+            etc=str(self.files["etc"]),
+            host=self.host,
+            server=self.run["server"],
+            options=list(self.case.start),
+            replica=self.host == ACKNOWLEDGER,
+        )
+        words = [*ALONE, sys.executable, str(ASK), json.dumps(question)]
+        asked = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        assert asked.returncode == 0, asked.stderr
+        return answer_of(asked.stdout)
+
+    def go(self, wanted: int, until: float, server: debian.Server) -> Iterator[Judged]:
+        """Judge, until there are as many as wanted or the time is over."""
+        done = {one["point"] for one in read(self.judged)}
+        left = [point for point in self.points(wanted) if point.name not in done]
+        root = debian.unpacked(debian.root(server))
+        with (
+            tempfile.TemporaryDirectory(prefix="crash-points-", dir=memory_folder(ROOM)) as folder,
+            self.judged.open("a", encoding="utf-8") as kept,
+        ):
+            begin = time.monotonic()
+            for point, disk in self.disks(left, pathlib.Path(folder)):
+                answer = self.ask(disk, root)
+                one = self.judge(point, answer, time.monotonic() - begin)
+                kept.write(json.dumps(one) + "\n")
+                kept.flush()
+                yield one
+                begin = time.monotonic()
+                if begin > until:
+                    break
+
+    def judge(self, point: writes.Point, answer: Answer, seconds: float) -> Judged:
+        moment = self.run["marks"][point.span.mark]
+        return Judged(
+            point=point.name,
+            flush=point.span.flush,
+            damaged=point.seed is not None,
+            demanded=sum(told <= moment for times in self.known["moments"] for told in times),
+            why=answer["why"],
+            ways=of_ways(self.known, moment, answer, self.host == ACKNOWLEDGER),
+            seconds=round(seconds, 2),
+        )
+
+
+def of_ways(known: Account, moment: float, answer: Answer, replica: bool) -> Ways:
+    """What is lost by each way to read the rows of a host."""
+    tables = answer["tables"]
+    if not replica:
+        return {"tables": judge(known, moment, tables)}
+    # What is applied may still be in the relay log.
+    unapplied = set(answer["relay"]) - set(tables)
+    return {
+        "received": judge(known, moment, [*tables, *unapplied]),
+        "restarted": judge(known, moment, answer["restarted"]),
+    }
