@@ -15,45 +15,62 @@ EVERY = {"sync_relay_log": "1", "innodb_max_dirty_pages_pct": "0"}
 
 @dataclass(frozen=True)
 class Case:
-    """One run of the clients, or another way to start what is left of one.
+    """What is judged: the disks of a run of the clients.
 
     Attributes:
         words: for the table.
-        host: whose disks a control is about; empty for both.
-        options: of its server, in place of those of every case.
+        host: whose disks they are; empty for those of both.
+        options: of the run, beside those of every case, by host.
         start: options of a start on a rebuilt disk.
-        of: the case whose run it judges.
+        of: the case whose run it judges, if it has none of its own.
+        keeps: whether nothing confirmed may be lost; else it is a control, which must lose.
+        servers: those that have it.
     """
 
     words: str
     host: str = ""
-    options: dict[str, str] = field(default_factory=dict)
+    options: dict[str, dict[str, str]] = field(default_factory=dict)
     start: tuple[str, ...] = ()
     of: str = ""
+    keeps: bool = False
+    servers: tuple[str, ...] = ("mysql", "mariadb")
 
     @property
     def hosts(self) -> tuple[str, ...]:
         return (self.host,) if self.host else HOSTS
 
     def options_of(self, host: str) -> dict[str, str]:
-        """What its option file has."""
-        return {**EVERY, **(self.options if host in self.hosts else {})}
-
-
-def control(host: str, name: str, value: str) -> Case:
-    return Case(f"`{name} = {value}`", host, {name: value})
+        """What its option file has in the run."""
+        return {**EVERY, **self.options.get(host, {})}
 
 
 FLUSH = "innodb_flush_log_at_trx_commit"
+NO_DOUBLEWRITE = {"innodb_doublewrite": "OFF"}
+FSYNC = {"innodb_flush_method": "fsync"}
 SETTINGS = "settings"
+# What a host loses does not depend on the other one's options: a run is made for a control on each.
 CASES = {
-    SETTINGS: Case("the collection's, and `sync_relay_log = 1`"),
-    "sync-binlog-0": control(SOURCE, "sync_binlog", "0"),
-    "sync-binlog-1000": control(SOURCE, "sync_binlog", "1000"),
-    "flush-log-0": control(SOURCE, FLUSH, "0"),
-    "flush-log-2": control(SOURCE, FLUSH, "2"),
-    "doublewrite-off": control(SOURCE, "innodb_doublewrite", "OFF"),
-    "relay-log-10000": control(ACKNOWLEDGER, "sync_relay_log", "10000"),
+    SETTINGS: Case("the collection's, and `sync_relay_log = 1`", keeps=True),
+    "flush-method-fsync": Case(
+        "the same, and `innodb_flush_method = fsync`",
+        options={SOURCE: FSYNC, ACKNOWLEDGER: FSYNC},
+        keeps=True,
+        servers=("mysql",),
+    ),
+    "sync-binlog-0": Case(
+        "`sync_binlog = 0`",
+        SOURCE,
+        {SOURCE: {"sync_binlog": "0"}, ACKNOWLEDGER: {"sync_relay_log": "10000"}},
+    ),
+    "relay-log-10000": Case("`sync_relay_log = 10000`", ACKNOWLEDGER, of="sync-binlog-0"),
+    "flush-log-0": Case(
+        f"`{FLUSH} = 0`",
+        SOURCE,
+        {SOURCE: {FLUSH: "0"}, ACKNOWLEDGER: {"innodb_doublewrite": "OFF"}},
+    ),
+    "doublewrite-off": Case("`innodb_doublewrite = OFF`", ACKNOWLEDGER, of="flush-log-0"),
+    "flush-log-2": Case(f"`{FLUSH} = 2`", SOURCE, {SOURCE: {FLUSH: "2"}}),
+    "sync-binlog-1000": Case("`sync_binlog = 1000`", SOURCE, {SOURCE: {"sync_binlog": "1000"}}),
     "relay-log-recovery": Case(
         "`relay_log_recovery = ON` at the start",
         ACKNOWLEDGER,
@@ -61,3 +78,8 @@ CASES = {
         of=SETTINGS,
     ),
 }
+
+
+def of_server(server: str) -> list[str]:
+    """The names of the cases that a server has."""
+    return [name for name, case in CASES.items() if server in case.servers]

@@ -18,6 +18,7 @@ from proving.evidence import PROJECT, alone
 
 RECORDS = PROJECT / "docs" / "evidence" / "crash-points.json"
 DOCUMENT = RECORDS.with_suffix(".md")
+SCHEMA = pathlib.Path(__file__).with_name("crash-points.schema.json")
 
 
 class Way(TypedDict):
@@ -54,6 +55,7 @@ class Record(TypedDict):
     clean: int
     damaged: int
     unstarted: int
+    unstarted_clean: int
     ways: dict[str, Way]
     per_point: float
     load_run: float
@@ -76,11 +78,11 @@ def way_of(found: list[Judgement]) -> Way:
 def record_of(judge: Judge, name: str, judged: list[Judged]) -> Record:
     """What is committed of a host's disks."""
     run, known = judge.run, judge.known
-    ways: dict[str, list[Judgement]] = {}
-    for one in judged:
-        for way, found in one["ways"].items():
-            ways.setdefault(way, []).append(found)
-    reasons = sorted({one["why"] for one in judged} - {""})
+    unstarted = [one for one in judged if one["why"]]
+    # A server that does not start says nothing of its rows: it is counted for itself.
+    ways = {
+        way: [one["ways"][way] for one in judged if not one["why"]] for way in judged[0]["ways"]
+    }
     made = Record(
         at=run["at"],
         commit=run["commit"],
@@ -94,14 +96,15 @@ def record_of(judge: Judge, name: str, judged: list[Judged]) -> Record:
         flushes=len(judge.spans) - 1,
         clean=sum(not one["damaged"] for one in judged),
         damaged=sum(one["damaged"] for one in judged),
-        unstarted=sum(bool(one["why"]) for one in judged),
+        unstarted=len(unstarted),
+        unstarted_clean=sum(not one["damaged"] for one in unstarted),
         ways={way: way_of(found) for way, found in ways.items()},
         per_point=round(statistics.median(one["seconds"] for one in judged), 2),
         load_run=run["load"],
         load=load(),
     )
-    if reasons:
-        made["why"] = reasons[0]
+    if unstarted:
+        made["why"] = min(one["why"] for one in unstarted)
     return made
 
 

@@ -28,7 +28,7 @@ ALONE = ("unshare", "--mount", "--pid", "--net", "--uts", "--fork", "--kill-chil
 # Megabytes that two disks may take.
 ROOM = 4000
 # Seconds for one disk.
-PATIENCE = 150
+PATIENCE = 300
 # How the rows were read -> what is lost.
 Ways = dict[str, Judgement]
 
@@ -41,7 +41,7 @@ class Judged(TypedDict):
         flush: after how many flushes.
         damaged: whether it has a part of what was not flushed.
         demanded: rows that had to be there.
-        why: why its server did not start; all rows count as lost then.
+        why: why its server did not start; empty if it did.
         ways: see there.
         seconds: that it took.
     """
@@ -131,14 +131,14 @@ class Judge:
         ):
             begin = time.monotonic()
             for point, disk in self.disks(left, pathlib.Path(folder)):
+                if begin > until:
+                    break
                 answer = self.ask(disk, root)
                 one = self.judge(point, answer, time.monotonic() - begin)
                 kept.write(json.dumps(one) + "\n")
                 kept.flush()
                 yield one
                 begin = time.monotonic()
-                if begin > until:
-                    break
 
     def judge(self, point: writes.Point, answer: Answer, seconds: float) -> Judged:
         moment = self.run["marks"][point.span.mark]

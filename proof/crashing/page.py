@@ -8,7 +8,7 @@ from proving.table import head, row, title
 from proving.table import write as write_between
 
 # The cases of the short form.
-SHORT = {"mysql": (SETTINGS, "relay-log-recovery"), "mariadb": (SETTINGS, "sync-binlog-0")}
+SHORT = (SETTINGS, "relay-log-recovery")
 WAYS = {
     "tables": "its tables after a start",
     "received": "its tables and its relay log, replication not started",
@@ -21,7 +21,7 @@ UNTRUSTED = {("mariadb", "restarted")}
 
 def must_keep(record: Record, way: str) -> bool:
     """Whether nothing may be lost: the certificate would say so."""
-    return record["case"] == SETTINGS and (record["server"], way) not in UNTRUSTED
+    return CASES[record["case"]].keeps and (record["server"], way) not in UNTRUSTED
 
 
 def amiss_of(record: Record) -> list[str]:
@@ -30,10 +30,10 @@ def amiss_of(record: Record) -> list[str]:
     for way, its in record["ways"].items():
         if must_keep(record, way) and its["disks"]:
             found.append(f"{its['disks']} disks lack up to {its['rows']} rows ({way})")
-        if record["case"] == SETTINGS and (its["unexpected"] or its["twice"]):
+        if CASES[record["case"]].keeps and (its["unexpected"] or its["twice"]):
             found.append(f"rows are there unexpected or twice ({way})")
-    if record["case"] == SETTINGS and record["unstarted"]:
-        found.append(f"{record['unstarted']} servers did not start: {record['why']}")
+    if CASES[record["case"]].keeps and record["unstarted"]:
+        found.append(f"on {record['unstarted']} disks the server did not start: {record['why']}")
     return found
 
 
@@ -53,9 +53,9 @@ def silent_controls(records: list[Record]) -> list[tuple[str, str]]:
     """Controls that were judged and lost nothing."""
     lost: dict[tuple[str, str], int] = {}
     for record in records:
-        if record["case"] != SETTINGS:
+        if not CASES[record["case"]].keeps:
             its = (record["server"], record["case"])
-            disks = sum(way["disks"] for way in record["ways"].values())
+            disks = record["unstarted"] + sum(way["disks"] for way in record["ways"].values())
             lost[its] = lost.get(its, 0) + disks
     return [its for its, disks in lost.items() if not disks]
 
@@ -79,8 +79,8 @@ def judged(record: Record) -> int:
 
 
 def lost_cells(record: Record, way: Way) -> list[object]:
-    """How many disks lack rows, the rows, the seconds."""
-    share = f"{way['disks']} of {judged(record)}"
+    """How many disks lack rows, of those whose server started, the rows, the seconds."""
+    share = f"{way['disks']} of {judged(record) - record['unstarted']}"
     if not way["disks"]:
         return [share, 0, 0]
     return [share, f"{way['median']:.0f}, {way['rows']}", f"{way['seconds']:.1f}"]
@@ -89,14 +89,16 @@ def lost_cells(record: Record, way: Way) -> list[object]:
 def of_settings(records: list[Record]) -> list[str]:
     """What must lose nothing."""
     lines = head(
-        "server", "host", "rows are read from", "crash points", "of them with all unflushed writes"
-        " lost", "with a part lost or torn", "disks that lack a confirmed row",
-        "rows: median, worst", "seconds", "unexpected or twice", "server did not start",
+        "setting", "server", "host", "rows are read from", "crash points",
+        "of them with all unflushed writes lost", "with a part lost or torn",
+        "disks that lack a confirmed row", "rows: median, worst", "seconds", "unexpected or twice",
+        "server did not start",
     )  # fmt: skip
     for record in ordered(records):
-        for name, way in record["ways"].items() if record["case"] == SETTINGS else ():
+        for name, way in record["ways"].items() if CASES[record["case"]].keeps else ():
             lines.append(
                 row(
+                    CASES[record["case"]].words,
                     title(dict(record)),
                     host_word(record),
                     WAYS[name]
@@ -106,7 +108,7 @@ def of_settings(records: list[Record]) -> list[str]:
                     record["damaged"],
                     *lost_cells(record, way),
                     way["unexpected"] + way["twice"],
-                    record["unstarted"],
+                    reason_of(record),
                 )
             )
     return lines
@@ -123,7 +125,7 @@ def of_controls(records: list[Record]) -> list[str]:
         "rows: median, worst", "seconds exposed, worst", "server did not start",
     )  # fmt: skip
     for record in ordered(records):
-        for name, way in record["ways"].items() if record["case"] != SETTINGS else ():
+        for name, way in record["ways"].items() if not CASES[record["case"]].keeps else ():
             lines.append(
                 row(
                     CASES[record["case"]].words,
@@ -138,9 +140,11 @@ def of_controls(records: list[Record]) -> list[str]:
 
 
 def reason_of(record: Record) -> str:
-    """How many servers did not start, and the first reason."""
-    words = f": {record['why']}" if record.get("why") else ""
-    return f"{record['unstarted']}{words}"
+    """On how many disks the server did not start, and a reason."""
+    if not record["unstarted"]:
+        return "0"
+    clean = record["unstarted_clean"]
+    return f"{record['unstarted']} ({clean} with nothing torn): {record['why']}"
 
 
 def of_runs(records: list[Record]) -> list[str]:

@@ -24,7 +24,7 @@ SIZES = {"data": 2 << 30, "log": 16 << 30}
 FORMAT = ("mke2fs", "-q", "-F", "-t", "ext4", "-E", "lazy_itable_init=0,lazy_journal_init=0")
 # Seconds between two marks, between two rows of a client, and for which the acknowledger's applier
 # stands still and runs in turn: what it acknowledged is only in its relay log meanwhile.
-MARK, PAUSE, STILL = 0.02, 0.1, 7
+MARK, PAUSE, STILL = 0.04, 0.4, 7
 PATIENCE = "30"
 DROPIN = {"mysql": "mysql.conf.d/zz-points.cnf", "mariadb": "mariadb.conf.d/zz-points.cnf"}
 
@@ -111,7 +111,8 @@ class Recorder:
             run(*FORMAT, disks[0])
             self.machines.disks[host.name] = disks
             (self.folder / host.name).mkdir(parents=True)
-        self.machines.reset()
+        self.machines.renew()
+        self.machines.start(*self.machines.hosts, server=False)
         each(self.machines.hosts, self.move)
         for host in self.machines.hosts:
             copy(uml_host.folder(host.name) / "data", self.files(host)["data"])
@@ -175,7 +176,7 @@ class Recorder:
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         made = self.write(seconds)
         for host in self.machines.hosts:
-            shutil.move(uml_host.folder(host.name) / "log", self.files(host)["log"])
+            run("mv", uml_host.folder(host.name) / "log", self.files(host)["log"])
         known = self.folder / "known.json"
         known.write_text(json.dumps(made["known"]), encoding="utf-8")
         its = Recording(

@@ -6,6 +6,7 @@ kernel's Documentation/admin-guide/device-mapper/log-writes.rst and drivers/md/d
 
 from __future__ import annotations
 
+import itertools
 import random
 import struct
 from collections.abc import Iterable, Iterator
@@ -117,18 +118,24 @@ def spans(entries: list[Entry]) -> list[Span]:
     return [*found, Span(len(found), begin, len(entries), mark, writes)]
 
 
+def spread(number: int) -> Iterator[int]:
+    """The numbers below this one, such that the first of them, however many, are spread evenly:
+    those of as many bits, read backwards.
+    """
+    bits = max(1, (number - 1).bit_length())
+    backwards = (int(f"{place:0{bits}b}"[::-1], 2) for place in range(1 << bits))
+    return (place for place in backwards if place < number)
+
+
 def choose(every: list[Span], first: int, wanted: int, draw: random.Random) -> list[Point]:
-    """Points of spans that have a write and, at the earliest, the first mark that demands a row,
-    as evenly as can be: half of them with nothing that was not flushed, half with a random part of
-    it.
+    """Points of spans that have a write and, at the earliest, the first mark that demands a row:
+    half of them with nothing that was not flushed, half with a random part of it. More points
+    of a log are those of before, and others between them.
     """
     marked = [span for span in every if span.mark >= first and span.writes]
-    number = min(len(marked), max(1, wanted // 2)) if marked else 0
-    places = [round(place * (len(marked) - 1) / max(1, number - 1)) for place in range(number)]
-    # Drawn for all, so that the same seed draws the same whatever was judged before.
-    return [
-        Point(marked[place], seed) for place in places for seed in (None, draw.randrange(10**6))
-    ]
+    places = itertools.islice(spread(len(marked)), max(1, wanted // 2))
+    drawn = [(marked[place], draw.randrange(10**6)) for place in places]
+    return [Point(span, seed) for span, each in sorted(drawn) for seed in (None, each)]
 
 
 def writes_of(entries: Iterable[Entry]) -> Iterator[Entry]:

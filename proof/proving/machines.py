@@ -255,8 +255,8 @@ class Machines:
 
     # One cycle's hosts
 
-    def reset(self) -> None:
-        """All hosts as the snapshot has them, with a source that both replicas follow."""
+    def renew(self) -> None:
+        """The disks of all hosts as the snapshot has them; none runs."""
         if not uml_net.exists():
             uml_net.create([host.name for host in self.hosts])
         self.cut(*self.hosts)
@@ -265,6 +265,10 @@ class Machines:
             copy(self.snapshot / f"{host.name}.cow", uml_host.folder(host.name) / "disk.cow")
 
         each(self.hosts, renew)
+
+    def reset(self) -> None:
+        """All hosts as the snapshot has them, with a source that all replicas follow."""
+        self.renew()
         self.start(*self.hosts)
         self.since = time.monotonic()
         self.settle()

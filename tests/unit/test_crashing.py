@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import io
+import json
 import random
 import struct
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from crashing import account, writes
+from crashing import account, ask, evidence, judging, page, writes
+from crashing.cases import CASES
 
 SECTOR = writes.SECTOR
 
@@ -87,6 +90,8 @@ def test_points_are_spread_over_the_spans_with_a_mark_and_a_write():
     ]
     chosen = writes.choose(every, 0, 6, random.Random(1))
     assert [point.span.flush for point in chosen] == [2, 2, 7, 7, 11, 11]
+    more = writes.choose(every, 0, 12, random.Random(1))
+    assert len(more) == 12 and set(chosen) < set(more)
     assert [point.seed is None for point in chosen] == [True, False] * 3
     assert chosen == writes.choose(every, 0, 6, random.Random(1))
     assert len(writes.choose(every, 1, 1000, random.Random(1))) == 16
@@ -171,3 +176,94 @@ INSERT INTO app.written (client, number) VALUES (7, 20)
 
 def test_rows_of_whole_transactions_are_read_from_what_mysqlbinlog_prints():
     assert account.rows_in(PRINTED) == [(4, 17), (5, 18)]
+
+
+def record(**other):
+    way = {"disks": 0, "rows": 0, "median": 0, "seconds": 0.0, "unexpected": 0, "twice": 0}
+    return {
+        "at": "2026-11-27T08:47:47Z",
+        "commit": "abc1234",
+        "server": "mysql",
+        "version": "9.7.4-2",
+        "case": "settings",
+        "host": "replica1",
+        "seconds": 60.0,
+        "attempted": 9,
+        "confirmed": 8,
+        "flushes": 7,
+        "clean": 3,
+        "damaged": 3,
+        "unstarted": 0,
+        "unstarted_clean": 0,
+        "ways": {"received": dict(way), "restarted": dict(way, **other.pop("restarted", {}))},
+        "per_point": 1.5,
+        "load_run": 2.0,
+        "load": 2.5,
+        **other,
+    }
+
+
+LOSES = {"disks": 2, "rows": 9, "median": 7.5, "seconds": 5.2}
+
+
+@pytest.mark.parametrize(
+    ("one", "words"),
+    [
+        (record(), []),
+        (record(restarted=LOSES), ["2 disks lack up to 9 rows (restarted)"]),
+        # It discards its relay log then, and the certificate knows.
+        (record(restarted=LOSES, server="mariadb"), []),
+        (record(restarted={"twice": 1}), ["rows are there unexpected or twice (restarted)"]),
+        (record(unstarted=1, why="torn"), ["on 1 disks the server did not start: torn"]),
+        (record(restarted=LOSES, case="relay-log-recovery"), []),
+        (record(unstarted=1, why="torn", case="doublewrite-off"), []),
+        (record(case="relay-log-recovery"), ["the control was not seen to lose"]),
+    ],
+)
+def test_what_is_amiss_is_said_and_a_control_that_loses_nothing_is_amiss(one, words):
+    said = page.amiss([one])
+    assert [line.partition(": ")[2].removeprefix("replica1: ") for line in said] == words
+
+
+def schema():
+    return Draft202012Validator(json.loads(evidence.SCHEMA.read_text(encoding="utf-8")))
+
+
+def test_the_committed_records_are_whole_and_the_tables_are_theirs():
+    records = evidence.read()
+    schema().validate(records)
+    assert {one["case"] for one in records} <= set(CASES)
+    assert page.document(records) in evidence.DOCUMENT.read_text(encoding="utf-8")
+
+
+def test_a_record_takes_the_place_of_the_one_of_the_same_disks(tmp_path):
+    path = tmp_path / "points.json"
+    evidence.add([record(), record(host="source")], path)
+    records = evidence.add([record(clean=5)], path)
+    assert [(one["host"], one["clean"]) for one in records] == [("replica1", 5), ("source", 3)]
+    assert records == evidence.read(path)
+
+
+@pytest.mark.parametrize("changes", [{"commit": "main"}, {"ways": {}}, {"host": "source"}])
+def test_a_record_that_is_not_whole_is_seen(changes):
+    schema().validate([record()])
+    assert not schema().is_valid([record(**changes)])
+
+
+def test_what_the_disks_lack_is_counted_by_the_way_their_rows_were_read():
+    found = [
+        account.Judgement(lost=lost, seconds=seconds, unexpected=0, twice=0)
+        for lost, seconds in ((0, 0.0), (3, 1.0), (8, 0.5))
+    ]
+    assert evidence.way_of(found) == {
+        "disks": 2, "rows": 8, "median": 5.5, "seconds": 1.0, "unexpected": 0, "twice": 0,
+    }  # fmt: skip
+
+
+def test_what_is_applied_and_still_in_the_relay_log_is_one_row():
+    answer = ask.Answer(why="", tables=[(0, 1)], relay=[(0, 1), (0, 2)], restarted=[(0, 1)])
+    ways = judging.of_ways(KNOWN, 11.0, answer, replica=True)
+    assert {way: (one["lost"], one["twice"]) for way, one in ways.items()} == {
+        "received": (1, 0), "restarted": (2, 0),
+    }  # fmt: skip
+    assert set(judging.of_ways(KNOWN, 11.0, answer, replica=False)) == {"tables"}
