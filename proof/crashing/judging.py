@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import json
 import pathlib
 import random
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypedDict
 
 import debian
@@ -27,8 +28,7 @@ ASK = pathlib.Path(__file__).with_name("ask.py")
 ALONE = ("unshare", "--mount", "--pid", "--net", "--uts", "--fork", "--kill-child")
 # Megabytes that two disks may take.
 ROOM = 4000
-# Seconds for one disk.
-PATIENCE = 300
+DISK = "disk"
 # How the rows were read -> what is lost.
 Ways = dict[str, Judgement]
 
@@ -88,11 +88,9 @@ class Judge:
         first = bisect.bisect_left(self.run["marks"], begun)
         return writes.choose(self.spans, first, wanted, random.Random(self.run["at"]))
 
-    def disks(
-        self, points: list[writes.Point], folder: pathlib.Path
-    ) -> Iterator[tuple[writes.Point, pathlib.Path]]:
-        """Each point with its disk, which is the same file each time."""
-        state, disk, done = folder / "state", folder / "disk", 0
+    def disks(self, points: list[writes.Point], folder: pathlib.Path) -> Iterator[writes.Point]:
+        """Make the disk of each point, in the same file."""
+        state, disk, done = folder / "state", folder / DISK, 0
         copy(self.files["data"], state)
         with self.files["log"].open("rb") as log:
             for point in points:
@@ -103,9 +101,11 @@ class Judge:
                 copy(state, disk)
                 with disk.open("r+b") as stream:
                     writes.replay(log, writes.pieces(self.entries, point), stream)
-                yield point, disk
+                yield point
 
-    def ask(self, disk: pathlib.Path, root: pathlib.Path) -> Answer:
+    @contextlib.contextmanager
+    def asking(self, disk: pathlib.Path, root: pathlib.Path) -> Iterator[Callable[[], Answer]]:
+        """What asks the server of the disk that is in this file then."""
         question = Question(
             root=str(root),
             disk=str(disk),
@@ -116,9 +116,20 @@ class Judge:
             replica=self.host == ACKNOWLEDGER,
         )
         words = [*ALONE, sys.executable, str(ASK), json.dumps(question)]
-        asked = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE)
-        assert asked.returncode == 0, asked.stderr
-        return answer_of(asked.stdout)
+        pipes = (subprocess.PIPE, subprocess.PIPE)
+        with subprocess.Popen(words, stdin=pipes[0], stdout=pipes[1], text=True) as process:
+            asked, said = process.stdin, process.stdout
+            assert asked and said
+
+            def ask() -> Answer:
+                asked.write("\n")
+                asked.flush()
+                line = said.readline()
+                assert line, "the disk could not be judged"
+                return answer_of(line)
+
+            yield ask
+            asked.close()
 
     def go(self, wanted: int, until: float, server: debian.Server) -> Iterator[Judged]:
         """Judge, until there are as many as wanted or the time is over."""
@@ -127,14 +138,14 @@ class Judge:
         root = debian.unpacked(debian.root(server))
         with (
             tempfile.TemporaryDirectory(prefix="crash-points-", dir=memory_folder(ROOM)) as folder,
+            self.asking(pathlib.Path(folder, DISK), root) as ask,
             self.judged.open("a", encoding="utf-8") as kept,
         ):
             begin = time.monotonic()
-            for point, disk in self.disks(left, pathlib.Path(folder)):
+            for point in self.disks(left, pathlib.Path(folder)):
                 if begin > until:
                     break
-                answer = self.ask(disk, root)
-                one = self.judge(point, answer, time.monotonic() - begin)
+                one = self.judge(point, ask(), time.monotonic() - begin)
                 kept.write(json.dumps(one) + "\n")
                 kept.flush()
                 yield one
@@ -157,9 +168,12 @@ def of_ways(known: Account, moment: float, answer: Answer, replica: bool) -> Way
     """What is lost by each way to read the rows of a host."""
     tables = answer["tables"]
     if not replica:
-        return {"tables": judge(known, moment, tables)}
+        return {
+            "tables": judge(known, moment, tables),
+            "logged": judge(known, moment, answer["logs"]),
+        }
     # What is applied may still be in the relay log.
-    unapplied = set(answer["relay"]) - set(tables)
+    unapplied = set(answer["logs"]) - set(tables)
     return {
         "received": judge(known, moment, [*tables, *unapplied]),
         "restarted": judge(known, moment, answer["restarted"]),

@@ -11,12 +11,16 @@ from proving.table import write as write_between
 SHORT = (SETTINGS, "relay-log-recovery")
 WAYS = {
     "tables": "its tables after a start",
+    "logged": "its binary log before a start",
     "received": "its tables and its relay log, replication not started",
     "restarted": "its tables after replication has started and applied all",
 }
 # A way by which the certificate takes nothing on this server: MariaDB discards its relay log when
 # replication starts (MDEV-4698).
 UNTRUSTED = {("mariadb", "restarted")}
+# Where a torn page may keep a server from starting: MySQL does not flush its doublewrite file
+# before the pages, unless innodb_flush_method is fsync.
+TORN = {("mysql", SETTINGS)}
 
 
 def must_keep(record: Record, way: str) -> bool:
@@ -32,8 +36,10 @@ def amiss_of(record: Record) -> list[str]:
             found.append(f"{its['disks']} disks lack up to {its['rows']} rows ({way})")
         if CASES[record["case"]].keeps and (its["unexpected"] or its["twice"]):
             found.append(f"rows are there unexpected or twice ({way})")
-    if CASES[record["case"]].keeps and record["unstarted"]:
-        found.append(f"on {record['unstarted']} disks the server did not start: {record['why']}")
+    torn = (record["server"], record["case"]) in TORN
+    unstarted = record["unstarted_clean" if torn else "unstarted"]
+    if CASES[record["case"]].keeps and unstarted:
+        found.append(f"on {unstarted} disks the server did not start: {record['why']}")
     return found
 
 

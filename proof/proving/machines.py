@@ -41,7 +41,7 @@ TIMEOUT = 3600000
 STRICT: dict[str, Any] = {"semisync_timeout": TIMEOUT}
 USUAL: dict[str, Any] = {"semisync_timeout": None, "semisync_heartbeat_seconds": 1}
 # Seconds until hosts that were started follow each other, until all clients write, have ended.
-SETTLE, BEGUN, ENDED = 60, 60, 120
+SETTLE, BEGUN, ENDED = 60, 180, 120
 # How often each client writes, tries again, and for how long it waits for an answer: a host without
 # power does not say that it is gone. While HAProxy has no source, to try costs the hosts nothing.
 PAUSE, RETRY, PATIENCE = 0.4, 1.0, "3"

@@ -203,6 +203,7 @@ def record(**other):
     }
 
 
+NOT_STARTED = "on 1 disks the server did not start: torn"
 LOSES = {"disks": 2, "rows": 9, "median": 7.5, "seconds": 5.2}
 
 
@@ -214,7 +215,11 @@ LOSES = {"disks": 2, "rows": 9, "median": 7.5, "seconds": 5.2}
         # It discards its relay log then, and the certificate knows.
         (record(restarted=LOSES, server="mariadb"), []),
         (record(restarted={"twice": 1}), ["rows are there unexpected or twice (restarted)"]),
-        (record(unstarted=1, why="torn"), ["on 1 disks the server did not start: torn"]),
+        (record(unstarted=2, unstarted_clean=1, why="torn"), [NOT_STARTED]),
+        # It does not flush its doublewrite file.
+        (record(unstarted=2, why="torn"), []),
+        (record(unstarted=1, why="torn", server="mariadb"), [NOT_STARTED]),
+        (record(unstarted=1, why="torn", case="flush-method-fsync"), [NOT_STARTED]),
         (record(restarted=LOSES, case="relay-log-recovery"), []),
         (record(unstarted=1, why="torn", case="doublewrite-off"), []),
         (record(case="relay-log-recovery"), ["the control was not seen to lose"]),
@@ -261,9 +266,9 @@ def test_what_the_disks_lack_is_counted_by_the_way_their_rows_were_read():
 
 
 def test_what_is_applied_and_still_in_the_relay_log_is_one_row():
-    answer = ask.Answer(why="", tables=[(0, 1)], relay=[(0, 1), (0, 2)], restarted=[(0, 1)])
+    answer = ask.Answer(why="", tables=[(0, 1)], logs=[(0, 1), (0, 2)], restarted=[(0, 1)])
     ways = judging.of_ways(KNOWN, 11.0, answer, replica=True)
     assert {way: (one["lost"], one["twice"]) for way, one in ways.items()} == {
         "received": (1, 0), "restarted": (2, 0),
     }  # fmt: skip
-    assert set(judging.of_ways(KNOWN, 11.0, answer, replica=False)) == {"tables"}
+    assert set(judging.of_ways(KNOWN, 11.0, answer, replica=False)) == {"tables", "logged"}
