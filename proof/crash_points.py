@@ -29,7 +29,7 @@ import kill_harness  # noqa: E402
 OUTPUT = PROJECT / "tests" / "output"
 SERVERS = ("mysql", "mariadb")
 # So many disks of one host, then of the other.
-ROUND = 200
+ROUND = 40
 # Of the short form: seconds of writing, and disks of each host.
 SHORT_SECONDS, SHORT_POINTS = 16, 12
 

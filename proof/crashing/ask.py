@@ -29,6 +29,8 @@ from crashing.account import Row, rows_in
 
 # Seconds for a start and for the applier, then the disk is not judged; and between two looks.
 PATIENCE, LOOK = 600, 0.05
+# Seconds after which one that has logged an error does not start any more: MySQL can hang then.
+HANGS = 60
 DAEMON = {"mysql": "/usr/sbin/mysqld", "mariadb": "/usr/sbin/mariadbd"}
 PRINTER = {"mysql": "mysqlbinlog", "mariadb": "mariadb-binlog"}
 WORD = {"mysql": "REPLICA", "mariadb": "SLAVE"}
@@ -154,10 +156,13 @@ def started(asked: Question) -> Iterator[Any]:
     process = subprocess.Popen(
         ["chroot", asked["root"], *daemon], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    until, connection = time.monotonic() + PATIENCE, None
+    begin, connection = time.monotonic(), None
     try:
         while not connection and process.poll() is None:
-            if time.monotonic() > until:
+            seconds = time.monotonic() - begin
+            if seconds > HANGS and errors(asked):
+                break
+            if seconds > PATIENCE:
                 raise TimeoutError("the server does not answer")
             time.sleep(LOOK)
             with contextlib.suppress(pymysql.err.OperationalError):
@@ -168,13 +173,13 @@ def started(asked: Question) -> Iterator[Any]:
         process.wait()
 
 
-def last_words(asked: Question) -> str:
-    """The last error of the server."""
+def errors(asked: Question) -> list[str]:
+    """What the server has logged as errors."""
     with contextlib.suppress(FileNotFoundError):
         text = pathlib.Path(asked["root"], ERRORS).read_text(errors="replace")
-        errors = [line for line in text.splitlines() if "[ERROR]" in line or "signal" in line]
-        return (errors or ["nothing in its log"])[0].partition("[ERROR] ")[2][:LONGEST]
-    return "no log"
+        lines = [line.partition("[ERROR] ")[2] for line in text.splitlines()]
+        return [line[:LONGEST] for line in lines if line]
+    return []
 
 
 def rows(connection: Any) -> list[Row]:
@@ -220,7 +225,7 @@ def answer(asked: Question) -> Answer:
             found["logs"] = logged_rows(asked)
             with started(asked) as connection:
                 if not connection:
-                    found["why"] = last_words(asked)
+                    found["why"] = (errors(asked) or ["it has logged no error"])[0]
                     return found
                 found["tables"] = rows(connection)
                 if asked["replica"]:
