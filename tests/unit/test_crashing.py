@@ -9,6 +9,7 @@ import io
 import json
 import random
 import struct
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -19,7 +20,7 @@ from crashing.cases import CASES
 SECTOR = writes.SECTOR
 
 
-def log_of(*lines: tuple) -> io.BytesIO:
+def log_of(*lines: Any) -> io.BytesIO:
     """A log: (sector, data, flags), or the text of a mark."""
     made = io.BytesIO()
     made.write(writes.SUPER.pack(writes.MAGIC, 1, len(lines), SECTOR).ljust(SECTOR, b"\0"))
