@@ -92,8 +92,7 @@ def only_planned(name: str, members: list[Member], hostvars: Any) -> dict[str, o
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import plan_summary
 
     words = "would be changed; run the same without --check to change it"
-    hosts = [member.host for member in members]
-    closing.leave(name, "health", [words, *plan_summary.of_cluster(hosts, hostvars)], False)
+    closing.leave(name, "health", [words, *plan_summary.of_cluster(members, hostvars)], False)
     return {"skipped": True, "skip_reason": "nothing was changed that could be judged"}
 
 

@@ -61,11 +61,10 @@ RETURN = r"""
 sample:
   description:
     - C(seconds) between two readings, and how far the counters rose, C(commits) in the binary log
-      and their C(bytes), C(groups) in which they were committed, C(questions), C(lock_waits) for
-      rows.
+      and their C(bytes), C(groups) in which they were committed, C(lock_waits) for rows.
     - C(writers) are the sessions that changed rows, and C(log_busy) is the share of the time in
-      which the binary log was written or synchronized, both by performance_schema; C(statement_ms)
-      are its percentiles of all statements. All three are null if it does not have them.
+      which the binary log was written or synchronized, both by performance_schema; null if it does
+      not have them.
     - C(sessions) are those seen at work or idle for no more than a second, C(working) how many of
       them were at work on average, C(answer_ms) how long a trivial query took.
     - C(cpus) and their C(idle) share, the C(semisync) status, and the round C(trips) by address.

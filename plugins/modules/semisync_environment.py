@@ -106,7 +106,9 @@ from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import validity
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_host import NetemHost
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_reader import (
+    NetReader,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import round_trips
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
@@ -217,7 +219,7 @@ def main() -> None:
     addresses = {peer: resolve(peer) for peer in module.params["peers"]}
     try:
         trips = round_trips(module, [each for each in addresses.values() if each], PINGS)
-        host = NetemHost(module)
+        host = NetReader(module)
         dropped = host.counters()["dropped"] if module.get_bin_path("tc") else 0
     except ValueError as error:
         module.fail_json(msg=str(error))

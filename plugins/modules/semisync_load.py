@@ -193,7 +193,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shap
     ToolRun,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.snapshot import take_snapshot
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_host import NetemHost
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_reader import (
+    NetReader,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.safeguards import (
     drain_seconds,
 )
@@ -243,7 +245,7 @@ def one_run(
 ) -> tuple[LoadRun, Server]:
     """One run: its figures, or why it does not count; and the connection, maybe a new one."""
     params: LoadOptions = module.params
-    host = NetemHost(module)
+    host = NetReader(module)
     trips = round_trips(module, params["peers"], PINGS, drain_seconds(params["delay_ms"]) + 1)
     answers = [trip["median"] for trip in trips.values() if trip["median"] is not None]
     reason = tool.prepare()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -42,13 +43,13 @@ class ClusterAction(ActionBase):
             result.update(refusal.refused(str(error), task_vars["inventory_hostname"]))
         return result
 
+    @abstractmethod
     def answer(self, arguments: Any, task_vars: Any) -> Result:
         """The action's own result.
 
         Raises:
             RefusedError: something speaks against it.
         """
-        raise NotImplementedError
 
 
 def other_speaks() -> Result:

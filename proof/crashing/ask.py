@@ -73,21 +73,22 @@ class Answer(TypedDict):
     Attributes:
         why: why the server did not start; empty if it did.
         tables: the rows in its tables after its start.
-        logs: those in its relay log, of a source in its binary log, read as files before the start.
+        logs: those in its relay log, of a source in its binary log, read as files before the start;
+            None if the disk could not be mounted.
         restarted: those in the tables of a replica after its threads have started and applied
             everything.
     """
 
     why: str
     tables: list[Row]
-    logs: list[Row]
+    logs: list[Row] | None
     restarted: list[Row]
 
 
 def answer_of(printed: str) -> Answer:
     """It, from what this prints."""
     found: Answer = json.loads(printed)
-    for rows_there in (found["tables"], found["logs"], found["restarted"]):
+    for rows_there in (found["tables"], found["logs"] or [], found["restarted"]):
         # JSON has no tuples.
         rows_there[:] = [(client, number) for client, number in rows_there]
     return found
@@ -118,7 +119,7 @@ def mounted(asked: Question) -> Iterator[None]:
     try:
         yield
     finally:
-        # What a killed server had under way ends a moment after it.
+        # What a killed server had begun ends a moment after it.
         while subprocess.run(["umount", place], check=False, capture_output=True).returncode:
             time.sleep(LOOK)
 
@@ -219,7 +220,7 @@ def has_applied(cursor: Any, word: str) -> bool:
 
 def answer(asked: Question) -> Answer:
     """What is on the disk that is there now."""
-    found = Answer(why="", tables=[], logs=[], restarted=[])
+    found = Answer(why="", tables=[], logs=None, restarted=[])
     try:
         with mounted(asked):
             found["logs"] = logged_rows(asked)

@@ -25,12 +25,14 @@ class Way(TypedDict):
     """What the disks of a host lacked, by one way to read its rows.
 
     Attributes:
-        disks: how many lacked a row.
+        judged: how many disks could be read by it.
+        disks: how many of them lacked a row.
         rows: the most that one lacked.
         median: of those that lacked one.
         seconds: the longest time between a row that one lacked and its crash.
     """
 
+    judged: int
     disks: int
     rows: int
     median: float
@@ -66,6 +68,7 @@ class Record(TypedDict):
 def way_of(found: list[Judgement]) -> Way:
     lost = [one for one in found if one["lost"]]
     return Way(
+        judged=len(found),
         disks=len(lost),
         rows=max((one["lost"] for one in lost), default=0),
         median=statistics.median(one["lost"] for one in lost) if lost else 0,
@@ -79,10 +82,8 @@ def record_of(judge: Judge, name: str, judged: list[Judged]) -> Record:
     """What is committed of a host's disks."""
     run, known = judge.run, judge.known
     unstarted = [one for one in judged if one["why"]]
-    # A server that does not start says nothing of its rows: it is counted for itself.
-    ways = {
-        way: [one["ways"][way] for one in judged if not one["why"]] for way in judged[0]["ways"]
-    }
+    names = dict.fromkeys(way for one in judged for way in one["ways"])
+    ways = {way: [one["ways"][way] for one in judged if way in one["ways"]] for way in names}
     made = Record(
         at=run["at"],
         commit=run["commit"],

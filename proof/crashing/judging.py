@@ -18,7 +18,7 @@ import debian
 from uml_tools import memory_folder
 
 from crashing import writes
-from crashing.account import Account, Judgement, judge
+from crashing.account import Account, Judgement, confirmed_by, judge
 from crashing.ask import Answer, Question, answer_of
 from crashing.cases import ACKNOWLEDGER, Case
 from crashing.recording import Recording, files_of
@@ -157,7 +157,7 @@ class Judge:
             point=point.name,
             flush=point.span.flush,
             damaged=point.seed is not None,
-            demanded=sum(told <= moment for times in self.known["moments"] for told in times),
+            demanded=len(confirmed_by(self.known, moment)),
             why=answer["why"],
             ways=of_ways(self.known, moment, answer, self.host == ACKNOWLEDGER),
             seconds=round(seconds, 2),
@@ -165,15 +165,19 @@ class Judge:
 
 
 def of_ways(known: Account, moment: float, answer: Answer, replica: bool) -> Ways:
-    """What is lost by each way to read the rows of a host."""
+    """What is lost by each way to read the rows of a host, as far as they could be read: a server
+    that does not start has its binary log all the same.
+    """
+    found, logs = {}, answer["logs"]
+    if not replica and logs is not None:
+        found["logged"] = judge(known, moment, logs)
+    if answer["why"]:
+        return found
     tables = answer["tables"]
     if not replica:
-        return {
-            "tables": judge(known, moment, tables),
-            "logged": judge(known, moment, answer["logs"]),
-        }
+        return {"tables": judge(known, moment, tables), **found}
     # What is applied may still be in the relay log.
-    unapplied = set(answer["logs"]) - set(tables)
+    unapplied = set(logs or []) - set(tables)
     return {
         "received": judge(known, moment, [*tables, *unapplied]),
         "restarted": judge(known, moment, answer["restarted"]),

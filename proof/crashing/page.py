@@ -36,8 +36,8 @@ def amiss_of(record: Record) -> list[str]:
             found.append(f"{its['disks']} disks lack up to {its['rows']} rows ({way})")
         if CASES[record["case"]].keeps and (its["unexpected"] or its["twice"]):
             found.append(f"rows are there unexpected or twice ({way})")
-    torn = (record["server"], record["case"]) in TORN
-    unstarted = record["unstarted_clean" if torn else "unstarted"]
+    known = (record["server"], record["case"]) in TORN
+    unstarted = record["unstarted_clean" if known else "unstarted"]
     if CASES[record["case"]].keeps and unstarted:
         found.append(f"on {unstarted} disks the server did not start: {record['why']}")
     return found
@@ -84,9 +84,9 @@ def judged(record: Record) -> int:
     return record["clean"] + record["damaged"]
 
 
-def lost_cells(record: Record, way: Way) -> list[object]:
-    """How many disks lack rows, of those whose server started, the rows, the seconds."""
-    share = f"{way['disks']} of {judged(record) - record['unstarted']}"
+def lost_cells(way: Way) -> list[object]:
+    """How many disks lack rows, of those that could be read this way, the rows, the seconds."""
+    share = f"{way['disks']} of {way['judged']}"
     if not way["disks"]:
         return [share, 0, 0]
     return [share, f"{way['median']:.0f}, {way['rows']}", f"{way['seconds']:.1f}"]
@@ -112,7 +112,7 @@ def of_settings(records: list[Record]) -> list[str]:
                     judged(record),
                     record["clean"],
                     record["damaged"],
-                    *lost_cells(record, way),
+                    *lost_cells(way),
                     way["unexpected"] + way["twice"],
                     reason_of(record),
                 )
@@ -138,7 +138,7 @@ def of_controls(records: list[Record]) -> list[str]:
                     title(dict(record)),
                     host_word(record),
                     WAYS[name],
-                    *lost_cells(record, way),
+                    *lost_cells(way),
                     reason_of(record),
                 )
             )
@@ -178,11 +178,24 @@ def of_runs(records: list[Record]) -> list[str]:
     return lines
 
 
+def torn(records: list[Record]) -> list[str]:
+    """What is known to go wrong under the collection's settings, a line each."""
+    return [
+        f"{title(dict(record))}, {host_word(record)}: on {record['unstarted']} disks with torn"
+        f" writes the server did not start ({record['why']})"
+        for record in records
+        if (record["server"], record["case"]) in TORN
+        and record["unstarted"] > record["unstarted_clean"]
+    ]
+
+
 def of_failures(records: list[Record]) -> list[str]:
     found = amiss(records)
+    lines = ["Not as it has to be:", "", *(f"- {words}" for words in found)]
     if not found:
-        return ["Not as it has to be: nothing."]
-    return ["Not as it has to be:", "", *(f"- {words}" for words in found)]
+        lines = ["Not as it has to be: nothing but what is known."]
+    known = torn(records)
+    return [*lines, "", "Known:", "", *(f"- {words}" for words in known)] if known else lines
 
 
 def document(records: list[Record]) -> str:

@@ -34,6 +34,7 @@ shop: {}
 """
 AnsibleModule(supports_check_mode=True)
 '''
+INFO = "plugins/modules/shop_info.py"
 README = """# Shop
 ## Installation
 ## Use cases
@@ -101,26 +102,10 @@ def test_a_checkout_that_has_everything_passes_every_line_that_files_can_show():
             "releases: {1.1.0: {}}",
             "releases are tagged in its repository",
         ),
-        (
-            "plugins/modules/shop_info.py",
-            MODULE.replace("RETURN", "R"),
-            "modules have DOCUMENTATION, EXAMPLES, RETURN",
-        ),
-        (
-            "plugins/modules/shop_info.py",
-            MODULE + "exit_json(ansible_facts={})",
-            "only modules named _facts return facts",
-        ),
-        (
-            "plugins/modules/shop_info.py",
-            MODULE.replace("absent", "query"),
-            "no module queries by a value of state",
-        ),
-        (
-            "plugins/modules/shop_info.py",
-            MODULE.replace("True", "False"),
-            "check_mode in _info modules",
-        ),
+        (INFO, MODULE.replace("RETURN", "R"), "modules have DOCUMENTATION, EXAMPLES, RETURN"),
+        (INFO, MODULE + "exit_json(ansible_facts={})", "only modules named _facts return facts"),
+        (INFO, MODULE.replace("absent", "query"), "no module queries by a value of state"),
+        (INFO, MODULE.replace("True", "False"), "check_mode in _info modules"),
         ("plugins/types/a.py", "# GPL-3.0-or-later", "plugins/ has only the allowed folders"),
         (
             "plugins/module_utils/shop.py",
@@ -128,25 +113,21 @@ def test_a_checkout_that_has_everything_passes_every_line_that_files_can_show():
             "private utils begin with an underscore",
         ),
         (
-            "plugins/modules/shop_info.py",
+            INFO,
             MODULE.replace("Read a shop", "Read (internal)"),
             "all modules are covered by semantic versioning",
         ),
         (
-            "plugins/modules/shop_info.py",
+            INFO,
             MODULE.replace("M(dbre.semisync.", "M("),
             "documentation names modules and fragments in full",
         ),
         (
-            "plugins/modules/shop_info.py",
+            INFO,
             MODULE.replace("- dbre.semisync.attributes", "- attributes"),
             "documentation names modules and fragments in full",
         ),
-        (
-            "plugins/modules/shop_info.py",
-            MODULE.replace("version_added", "v"),
-            "modules say version_added",
-        ),
+        (INFO, MODULE.replace("version_added", "v"), "modules say version_added"),
         ("galaxy.yml", "{version: 1.0.0, license: [GPL-3.0-or-later]}", "galaxy.yml has tags"),
         ("meta/runtime.yml", "{}", "meta/runtime.yml names the oldest ansible-core"),
         ("meta/runtime.yml", 'requires_ansible: ">=2.17.0"', "CI against each ansible-core"),

@@ -180,7 +180,10 @@ def test_rows_of_whole_transactions_are_read_from_what_mysqlbinlog_prints():
 
 
 def record(**other):
-    way = {"disks": 0, "rows": 0, "median": 0, "seconds": 0.0, "unexpected": 0, "twice": 0}
+    way = {
+        "judged": 6, "disks": 0, "rows": 0, "median": 0, "seconds": 0.0,
+        "unexpected": 0, "twice": 0,
+    }  # fmt: skip
     return {
         "at": "2026-11-27T08:47:47Z",
         "commit": "abc1234",
@@ -262,7 +265,8 @@ def test_what_the_disks_lack_is_counted_by_the_way_their_rows_were_read():
         for lost, seconds in ((0, 0.0), (3, 1.0), (8, 0.5))
     ]
     assert evidence.way_of(found) == {
-        "disks": 2, "rows": 8, "median": 5.5, "seconds": 1.0, "unexpected": 0, "twice": 0,
+        "judged": 3, "disks": 2, "rows": 8, "median": 5.5, "seconds": 1.0,
+        "unexpected": 0, "twice": 0,
     }  # fmt: skip
 
 
@@ -273,3 +277,17 @@ def test_what_is_applied_and_still_in_the_relay_log_is_one_row():
         "received": (1, 0), "restarted": (2, 0),
     }  # fmt: skip
     assert set(judging.of_ways(KNOWN, 11.0, answer, replica=False)) == {"tables", "logged"}
+
+
+def test_a_disk_whose_server_does_not_start_is_judged_by_its_binary_log():
+    answer = ask.Answer(why="torn", tables=[], logs=[(0, 1)], restarted=[])
+    assert set(judging.of_ways(KNOWN, 11.0, answer, replica=False)) == {"logged"}
+    assert judging.of_ways(KNOWN, 11.0, answer, replica=True) == {}
+    answer["logs"] = None
+    assert judging.of_ways(KNOWN, 11.0, answer, replica=False) == {}
+
+
+def test_what_is_known_to_go_wrong_is_on_the_page():
+    (said,) = page.torn([record(unstarted=2, unstarted_clean=1, why="page corruption"), record()])
+    assert "on 2 disks" in said and "page corruption" in said
+    assert f"- {said}" in page.document([record(unstarted=2, why="page corruption")])

@@ -47,10 +47,6 @@ WRITERS = (
     " WHERE EVENT_NAME = 'transaction' AND COUNT_READ_WRITE > 0"
     " AND PROCESSLIST_USER IS NOT NULL"
 )
-STATEMENTS = (
-    "SELECT BUCKET_TIMER_HIGH AS name, COUNT_BUCKET AS value FROM"
-    " performance_schema.events_statements_histogram_global WHERE COUNT_BUCKET > 0"
-)
 
 
 class Spread(TypedDict):
@@ -66,14 +62,12 @@ class Sample(TypedDict):
     seconds: float
     commits: int
     groups: int | None
-    questions: int
     bytes: int | None
     lock_waits: int | None
     writers: int | None
     sessions: int
     working: float
     log_busy: float | None
-    statement_ms: Spread | None
     answer_ms: Spread
     cpus: int
     idle: float | None
@@ -87,7 +81,6 @@ class Reading(TypedDict):
     snapshot: Snapshot
     binary_log: Counts
     writers: Counts
-    statements: Counts
     cpu: tuple[int, int]
 
 
@@ -125,7 +118,6 @@ def read_counters(server: Server, names: Names) -> Reading:
         "snapshot": take_snapshot(server, names),
         "binary_log": counts(server, BINARY_LOG),
         "writers": counts(server, WRITERS),
-        "statements": counts(server, STATEMENTS),
         "cpu": cpu,
     }
 
@@ -135,11 +127,12 @@ def look(server: Server) -> Seen:
     before = time.perf_counter()
     mine = int(server.rows("SELECT CONNECTION_ID() AS id")[0]["id"])
     answer = (time.perf_counter() - before) * 1000
-    return {**sessions_in(server.rows("SHOW PROCESSLIST"), mine), "answer_ms": answer}
+    numbers, working = sessions_in(server.rows("SHOW PROCESSLIST"), mine)
+    return {"sessions": numbers, "working": working, "answer_ms": answer}
 
 
-def sessions_in(listed: Iterable[Mapping[str, object]], mine: int) -> Seen:
-    """The sessions in a process list; see Seen."""
+def sessions_in(listed: Iterable[Mapping[str, object]], mine: int) -> tuple[list[int], int]:
+    """(the sessions in a process list, how many are at work); see Seen."""
     numbers: list[int] = []
     working = 0
     for row in listed:
@@ -150,7 +143,7 @@ def sessions_in(listed: Iterable[Mapping[str, object]], mine: int) -> Seen:
             continue
         numbers.append(number)
         working += command != "Sleep"
-    return {"sessions": numbers, "working": working, "answer_ms": 0.0}
+    return numbers, working
 
 
 def watch(server: Server, seconds: float) -> list[Seen]:
@@ -178,22 +171,6 @@ def risen(before: Counts, after: Counts) -> dict[str, int]:
     return {name: value for name, value in rose.items() if value > 0}
 
 
-def histogram_spread(rose: Mapping[str, int]) -> Spread | None:
-    """Percentiles of the statements in a histogram: upper limit of a bucket in picoseconds -> how
-    many; None if there are too few to tell.
-    """
-    total, passed = sum(rose.values()), 0
-    if total < 100:
-        return None
-    limits: dict[int, float] = {}
-    for limit in sorted(rose, key=int):
-        passed += rose[limit]
-        for percent in (50, 99):
-            if passed * 100 >= total * percent:
-                limits.setdefault(percent, round(int(limit) / PICOSECONDS * 1000, 3))
-    return {"p50": limits[50], "p99": limits[99]}
-
-
 def make_sample(
     before: Reading,
     after: Reading,
@@ -210,7 +187,6 @@ def make_sample(
             "binlog_commits",
             "binlog_group_commits",
             "binlog_bytes_written",
-            "questions",
             "innodb_row_lock_waits",
         ),
     )
@@ -221,14 +197,12 @@ def make_sample(
         "commits": status.get("binlog_commits", validity.committed(first, last)),
         # A synchronous write is of a whole group.
         "groups": status.get("binlog_group_commits", log.get("syncs")),
-        "questions": status["questions"],
         "bytes": status.get("binlog_bytes_written", log.get("bytes")),
         "lock_waits": status.get("innodb_row_lock_waits"),
         "writers": len(risen(before["writers"], after["writers"])) or None,
         "sessions": len({one for look in seen for one in look["sessions"]}),
         "working": round(sum(one["working"] for one in seen) / len(seen), 2),
         "log_busy": round(log["busy"] / PICOSECONDS / seconds, 4) if "busy" in log else None,
-        "statement_ms": histogram_spread(risen(before["statements"], after["statements"])),
         "answer_ms": spread([one["answer_ms"] for one in seen]),
         "cpus": len(os.sched_getaffinity(0)),
         "idle": round(idle / ticks, 3) if ticks else None,

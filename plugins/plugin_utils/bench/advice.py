@@ -312,10 +312,9 @@ def doubts(sample: Sample, predictions: Sequence[Prediction]) -> list[str]:
         lines.append(
             "which sessions commit: performance_schema does not say, so all that were at work count"
         )
-    if sample["statement_ms"] is None:
+    if predictions:
         lines.append(
-            "how the slowest commits are distributed: the server has no histogram of them, so the"
-            " p99 is the model's"
+            "how the slowest commits are distributed: the p99 is the model's, from a usual spread"
         )
     return lines
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
         HostPlan,
         OptionFileStep,
@@ -25,8 +26,9 @@ CHANNEL = {"configure": "its channel is set up", "start": "its channel is starte
 SERVICE = {"present": "is installed", "absent": "is removed"}
 
 
-def of_cluster(hosts: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def of_cluster(members: Sequence[Member], hostvars: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The summary of what site.yml has planned."""
+    hosts = [member.host for member in members]
     plans = {host: hostvars[host][PLAN] for host in hosts if hostvars[host].get(PLAN)}
     return summary(plans, 2 if any(hostvars[host].get(HELD) for host in hosts) else 1)
 

@@ -30,8 +30,7 @@ def session(number: int, command: str, seconds: int = 0, user: str = "shop") -> 
     ],
 )
 def test_the_sessions_that_clients_use(row, counts, works):
-    seen = sampling.sessions_in([row], mine=9)
-    assert (seen["sessions"], seen["working"]) == ([1] if counts else [], int(works))
+    assert sampling.sessions_in([row], mine=9) == ([1] if counts else [], int(works))
 
 
 @pytest.mark.parametrize(
@@ -46,19 +45,13 @@ def test_how_far_the_counters_of_a_table_rose(before, after, rose):
     assert sampling.risen(before, after) == rose
 
 
-def test_percentiles_of_a_histogram_are_the_limits_of_its_buckets():
-    buckets = {"10000000000": 98, "1000000000": 900, "50000000000": 2}
-    assert sampling.histogram_spread(buckets) == {"p50": 1.0, "p99": 10.0}
-    assert sampling.histogram_spread({"1000000000": 99}) is None
-
-
 def test_idle_processors_wait_for_a_disk_too():
     assert sampling.cpu_time("cpu  100 5 50 800 40 1 4 0 7 0\ncpu0 1 1 1 1\n") == (840, 1000)
 
 
 def reading(at: float, commits: int, **changes) -> Any:
     snapshot = {
-        "status": {"binlog_commits": commits, "binlog_group_commits": commits // 4, "questions": 9},
+        "status": {"binlog_commits": commits, "binlog_group_commits": commits // 4},
         "at": at,
         "semisync": {"status": "OFF"},
         "gtid": None,
@@ -66,7 +59,6 @@ def reading(at: float, commits: int, **changes) -> Any:
     tables = {
         "binary_log": None,
         "writers": None,
-        "statements": None,
         "cpu": (int(at), int(2 * at)),
     }
     return {"snapshot": snapshot, **tables, **changes}
@@ -77,7 +69,7 @@ def test_what_a_server_does_not_show_is_none():
     made = sampling.make_sample(reading(100, 0), reading(110, 4000), seen, {})
     assert (made["seconds"], made["commits"], made["groups"]) == (10, 4000, 1000)
     assert (made["sessions"], made["working"], made["idle"]) == (2, 1, 0.5)
-    for name in ("bytes", "lock_waits", "writers", "log_busy", "statement_ms"):
+    for name in ("bytes", "lock_waits", "writers", "log_busy"):
         assert made[name] is None
 
 

@@ -1,9 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rollback that is just running, which no test host can be brought to at the right moment, and a
-kernel that cannot delay packets.
-"""
+"""A rollback that is just running, which no test host can be brought to at the right moment."""
 
 from __future__ import annotations
 
@@ -76,35 +74,3 @@ def test_a_rollback_that_does_not_end_is_named_and_no_delay_comes(systemd):
     with pytest.raises(RefusedError) as refused:
         arm(systemd([True] * 99))
     assert f"{OLD}.service. It would remove a new delay, too" in str(refused.value)
-
-
-class Kernel:
-    """A host whose programs are there, or not, and what its kernel says to netem."""
-
-    def __init__(self, status, errors, lacks=()):
-        self.said, self.lacks, self.asked = (status, "", errors), lacks, []
-
-    def get_bin_path(self, name, **_more):
-        return None if name in self.lacks else f"/sbin/{name}"
-
-    def run_command(self, words, **_more):
-        self.asked.append(words)
-        return self.said
-
-
-@pytest.mark.parametrize(
-    "host,words",
-    [
-        (Kernel(0, ""), ""),
-        (Kernel(2, "Error: Specified qdisc kind is unknown.\n"), "has no netem"),
-        # In a container without that capability it is not known.
-        (Kernel(1, "unshare: unshare failed: Operation not permitted\n"), ""),
-        (Kernel(0, "", lacks=("unshare",)), ""),
-        (Kernel(0, "", lacks=("tc",)), "the program tc is missing"),
-    ],
-)
-def test_a_kernel_without_netem_is_known_before_anything_is_delayed(host, words):
-    said = netem_host.NetemHost(host).why_no_delay()
-    assert (words in said) if words else said == ""
-    # Nothing of the host's own network is touched.
-    assert all(asked[:2] == ["/sbin/unshare", "--net"] for asked in host.asked)
