@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import (
         Backlog,
         Info,
+        OnHost,
         OptionFiles,
+        Received,
         State,
     )
 
@@ -70,12 +72,23 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
             on_host["pid"],
         ),
         "answer": answer_layout.installed_answer(int(variables["port"] or 0)),
+        "received": received_of(int(variables["port"] or 0), info["engine"], on_host),
         "seed": marker.read_marker(variables.get("port")),
         "certificates": server_files.read_certificates(variables, files.read_text),
     }
     if measure_backlog:
         result["backlog"] = applies
     return result
+
+
+def received_of(server_port: int, engine: str, on_host: OnHost) -> Received | None:
+    """What received_place.read_received() says; None on MySQL."""
+    if engine != "mariadb":
+        return None
+    # Not at the top: see backlog_of().
+    from ansible_collections.dbre.semisync.plugins.module_utils.role_change import received_place
+
+    return received_place.read_received(server_port, on_host)
 
 
 def fence_stands(option_files: OptionFiles) -> bool:

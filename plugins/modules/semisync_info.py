@@ -352,6 +352,11 @@ heartbeat:
   description: The heartbeat's service on this host and its files, or null if there is none.
   returned: success
   type: dict
+received:
+  description: The service that applies what a MariaDB replica had received before its server
+    stopped, and its files; null on MySQL.
+  returned: success
+  type: dict
 beats:
   description:
     - What the newest rows of the heartbeat on this server say, or null if they could not be read.

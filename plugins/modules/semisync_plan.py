@@ -345,6 +345,11 @@ heartbeat:
     with O(goal=remove), whether there is one.
   returned: success
   type: raw
+received:
+  description: With O(goal=apply), what has to be done about the service that applies what a MariaDB
+    replica had received, and its files; with O(goal=remove), the files that go.
+  returned: success
+  type: raw
 switch_off:
   description: Sides of semi-sync that are enabled on this host by the collection.
   returned: success, with O(goal=remove)

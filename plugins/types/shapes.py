@@ -406,6 +406,45 @@ class Heartbeat(TypedDict):
     said: str
 
 
+class Received(TypedDict):
+    """The service that applies what a MariaDB replica had received (role_change/received_place.py):
+    path -> text of its files.
+    """
+
+    python: str
+    # The system account of the server; empty if it has no name.
+    user: str
+    files: dict[str, str]
+    enabled: bool
+    # Whether another server of the host has the service too.
+    shared: bool
+
+
+class ReceivedOutcome(TypedDict):
+    """What that service did at the server's last start."""
+
+    outcome: ReceivedWords
+    # The thread that it started; None if there is none.
+    applier: Thread | None
+    at: float
+
+
+class Thread(TypedDict):
+    """A thread, its start in the kernel's ticks, and the kernel by its boot_id."""
+
+    boot: str
+    tid: int
+    ticks: int
+
+
+class ReceivedWords(TypedDict):
+    """Whether everything that it had received is applied, in words, and how many by position."""
+
+    complete: bool
+    words: str
+    applied: int
+
+
 class SeedMarker(TypedDict):
     """What the last seeding of a server wrote down (seed/marker.py)."""
 
@@ -543,6 +582,8 @@ class Info(State, Calm, OnHost):  # pylint: disable=duplicate-bases  # dict, onc
     login: LoginPlace
     error_log: ErrorLog | None
     answer: Answer | None
+    # None on MySQL, and if the server's process is on another host.
+    received: Received | None
     # Whether the option file of a switchover stands there.
     fence: NotRequired[bool]
     # Of semisync_info alone; a failover's first look does without.

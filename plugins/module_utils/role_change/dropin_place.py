@@ -23,20 +23,21 @@ BLOCK = re.compile(
 )
 
 
-def place(ours: str, kind: str) -> str:
+def place(ours: str, kind: str, stem: str = STEM) -> str:
     """The file's path.
 
     Args:
         ours: where the collection's own lines are.
         kind: whether that is a separate drop-in file or a block in another file.
+        stem: of its name.
     """
     if kind != "drop-in":
         return ours
     folder, name = os.path.split(ours)
     if OWN in name:
-        return os.path.join(folder, name.replace(OWN, STEM))
+        return os.path.join(folder, name.replace(OWN, stem))
     # A file that the user chose; servers that share the folder have one each.
-    return os.path.join(folder, f"{STEM}-{name}")
+    return os.path.join(folder, f"{stem}-{name}")
 
 
 def places(ours: str, kind: str, group: str) -> list[str]:

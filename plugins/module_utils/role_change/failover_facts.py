@@ -85,6 +85,9 @@ def server_facts(
         "kernel_seconds": traces.kernel_seconds(),
         "server_seconds": int(server.uptime()["seconds"]),
         "applier_seconds": traces.applier_seconds(server, names, info["applier_ids"]),
+        "received_applied": traces.received_applied(
+            server, names, int(info["variables"]["port"] or 0)
+        ),
         "beats": traces.newest_beats(server, str(module.params["journal_schema"])),
     }
 

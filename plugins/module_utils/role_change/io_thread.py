@@ -96,6 +96,7 @@ def read_stopped(server: Server, names: Names, schema: str) -> dict[str, object]
         "kernel_seconds": traces.kernel_seconds(),
         "applier_ids": ids,
         "applier_seconds": traces.applier_seconds(server, names, ids),
+        "received_applied": traces.received_applied(server, names, int(variables.get("port") or 0)),
         "beats": traces.newest_beats(server, schema),
         "stopped": channel is not None and channel["io_running"] == "No",
         "channel": channel,

@@ -30,6 +30,11 @@ TABLE = {
                 remedy="Remove relay_log_recovery from the replica's option files (RESET PERSIST"
                 " if it is persisted), and restart its server while the source is up.",
             ),
+            "received": Variant(
+                "MariaDB: no service applies what was received before replication starts",
+                remedy="Run site.yml, which sets that service up on MariaDB 10.5 or later whose"
+                " server is a unit of systemd and reads a folder of option files.",
+            ),
         },
     ),
     "writers_frozen": Kind(

@@ -130,20 +130,31 @@ def replica_findings(member: Member) -> list[Finding]:
 
 
 def recovery_findings(member: Member) -> list[Finding]:
-    """A MySQL replica whose next start discards what it has received and not applied. On MariaDB
-    every start does, whatever the setting, if it follows by GTID.
+    """A replica whose next start discards what it has received and not applied. On MariaDB every
+    start does, whatever the setting, if it follows by GTID and nothing applies it before.
     """
     value, origin = at_start(member.facts, "relay_log_recovery")
     if value is None:
         value, origin = member.facts["variables"].get("relay_log_recovery"), "as it runs"
     by_position = bool(member.link) and not member.link["gtid"]
-    if member.facts["engine"] == "mariadb" or by_position or not values.same_value(value, "ON"):
+    if member.facts["engine"] == "mariadb" and not by_position:
+        return received_findings(member)
+    if by_position or not values.same_value(value, "ON"):
         return []
     words = (
         f"relay_log_recovery is ON at its next start ({origin}), which discards what was received"
         " and not applied. If the source has died, that is lost"
     )
     return [finding("promise_not_kept", member, words, variant="recovery")]
+
+
+def received_findings(member: Member) -> list[Finding]:
+    """A MariaDB member without the service of plans/received.py, which has four files."""
+    now = member.facts.get("received")
+    if now is None or (now["enabled"] and len(now["files"]) == 4):
+        return []
+    words = "nothing applies what it has received before its next start discards it (MDEV-4698)"
+    return [finding("promise_not_kept", member, words, variant="received")]
 
 
 def start_findings(member: Member) -> list[Finding]:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Line,
         OptionFileStep,
         Plan,
+        ReceivedStep,
         ServerPart,
         Spending,
         StagePart,
@@ -161,6 +162,17 @@ def unsafe_places(members: list[Member], settings: Settings, hold_back: bool) ->
     return reasons
 
 
+def received_step(member: Member, settings: Settings) -> ReceivedStep:
+    """What has to be done with the service of plans/received.py."""
+    now = member.facts.get("received")
+    if not now or not (now["files"] or now["enabled"] or durability_mode.is_lossless(settings)):
+        return {"step": "none"}
+    # Not at the top: Ansible would compile it in every run.
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import received
+
+    return received.what_to_do(member, now, settings)
+
+
 def host_plan(
     member: Member,
     members: list[Member],
@@ -174,6 +186,7 @@ def host_plan(
     link = channel_tls(member, members, settings)
     leftover, answering = seed.leftover(member), answer.step(member, members, settings)
     cluster, beating = cluster_part(member, members), heartbeat.step(member, settings)
+    keeping = received_step(member, settings)
     return {
         **cluster,
         **stage,
@@ -183,6 +196,7 @@ def host_plan(
         "seed_leftover": leftover,
         "answer": answering,
         "heartbeat": beating,
+        "received": keeping,
         "changes": bool(
             server["server_changes"]
             or channel["account"]
@@ -195,6 +209,7 @@ def host_plan(
             or leftover
             or answering["step"] != "none"
             or beating["step"] != "none"
+            or keeping["step"] != "none"
         ),
     }
 

@@ -109,6 +109,38 @@ class HeartbeatStep(TypedDict):
     why: list[str]
 
 
+class ReceivedFile(TypedDict):
+    """A file of the service that applies what a replica had received."""
+
+    path: str
+    text: str
+
+
+class ReceivedGone(TypedDict):
+    """Its files that go, in their order."""
+
+    gone: list[str]
+
+
+class ReceivedStep(TypedDict, total=False):
+    """What has to be done with that service; only `step` (none, present or absent) if it is none.
+
+    Attributes:
+        files: to write before the service starts with the server.
+        option: to write after that.
+        gone: paths to remove, in their order; only if the step is absent.
+        check: words of the command that tries the service's login.
+    """
+
+    step: str
+    why: list[str]
+    unit: str
+    files: list[ReceivedFile]
+    option: ReceivedFile
+    gone: list[str]
+    check: list[str]
+
+
 class ClusterPart(TypedDict):
     """A host's place in its cluster."""
 
@@ -179,6 +211,7 @@ class HostPlan(ClusterPart, StagePart, ServerPart, ChannelPart):
     seed_leftover: bool
     answer: AnswerStep
     heartbeat: HeartbeatStep
+    received: ReceivedStep
     changes: bool
 
 

@@ -76,6 +76,8 @@ def steps_of(plan: HostPlan) -> Iterator[str]:
         yield f"the HTTP answer {SERVICE[plan['answer']['step']]}"
     if plan["heartbeat"]["step"] in SERVICE:
         yield f"the heartbeat {SERVICE[plan['heartbeat']['step']]}"
+    if plan["received"]["step"] in SERVICE:
+        yield f"the service for what it had received {SERVICE[plan['received']['step']]}"
 
 
 def restarts(plan: HostPlan, stages: int) -> int:

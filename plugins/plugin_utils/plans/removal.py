@@ -27,6 +27,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
+        ReceivedGone,
+    )
     from ansible_collections.dbre.semisync.plugins.types.shapes import Side
 
 LEFT_BEHIND_HEADER = (
@@ -109,6 +112,17 @@ def only_io_thread_is_down(member: Member) -> bool:
     )
 
 
+def received_files(member: Member) -> ReceivedGone:
+    """What goes of the service of plans/received.py."""
+    now = member.facts.get("received")
+    if not now or not (now["files"] or now["enabled"]):
+        return {"gone": []}
+    # Not at the top: Ansible would compile it in every run.
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import received
+
+    return received.gone(member, now)
+
+
 def removal_plan(member: Member, members: list[Member]) -> dict[str, Any]:
     """What has to be undone on one host; see the RETURN section of semisync_plan.
 
@@ -130,9 +144,11 @@ def removal_plan(member: Member, members: list[Member]) -> dict[str, Any]:
     }
     result["answer"] = info.get("answer") is not None
     result["heartbeat"] = info.get("heartbeat") is not None
+    result["received"] = received_files(member)
     result["changes"] = bool(
         result["answer"]
         or result["heartbeat"]
+        or result["received"]["gone"]
         or result["switch_off"]
         or result["uninstall"]
         or result["restart_io"]

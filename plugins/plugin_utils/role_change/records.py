@@ -108,7 +108,7 @@ class Stopped(TypedDict, total=False):
         at: when, in seconds since 1970 by the host's clock.
         answered_at: when the host had answered, by the controller's.
         server_seconds, kernel_seconds: for how long the server and the machine have run.
-        gtid, channel, applier_ids, applier_seconds, beats: read after that.
+        gtid, channel, applier_ids, applier_seconds, received_applied, beats: read after that.
     """
 
     stopped: bool
@@ -122,6 +122,7 @@ class Stopped(TypedDict, total=False):
     channel: Channel
     applier_ids: list[int] | None
     applier_seconds: float | None
+    received_applied: bool
     beats: list[Beat]
 
 
@@ -237,6 +238,7 @@ class HostLook(LogsBegin, total=False):
         salvage: what is in the way of reading the dead source's log.
         kernel_seconds, server_seconds: for how long the machine and the server have run.
         applier_seconds: for how long the applier's thread has run.
+        received_applied: whether all that it had received when its server started last is applied.
         beats: the newest rows of the heartbeat that it has.
         ended, log, asked_at, read_at: of the dead source: how it ended, what its error log says,
             and between which moments its host was asked.
@@ -253,6 +255,7 @@ class HostLook(LogsBegin, total=False):
     kernel_seconds: float | None
     server_seconds: int
     applier_seconds: float | None
+    received_applied: bool
     beats: list[Beat]
     tried: list[Try]
     salvage: Salvage | None

@@ -186,7 +186,7 @@ def lost_by_start(evidence: Evidence, member: Member) -> str:
     variables = member.facts["variables"]
     started = survivors.stamp(running_since(evidence, member))
     words = f"its server started at {started}, after the last look"
-    if member.facts["engine"] == "mariadb":
+    if member.facts["engine"] == "mariadb" and not received_applied(evidence, member):
         return f"{words}, and MariaDB discards relay logs at a start by GTID (MDEV-4698)"
     if not values.same_value(variables.get("relay_log_recovery"), "OFF"):
         return f"{words}, and relay_log_recovery discarded its relay log"
@@ -199,6 +199,16 @@ def lost_by_start(evidence: Evidence, member: Member) -> str:
             f" sync_relay_log is {variables.get('sync_relay_log')}"
         )
     return ""
+
+
+def received_applied(evidence: Evidence, member: Member) -> bool:
+    """Whether a MariaDB replica applied all that it had received when its server started, before it
+    started its threads by GTID (roles/received), and its applier runs since then. What was read
+    after its IO thread stopped decides.
+    """
+    stopped = (evidence.frozen or {}).get(member.host)
+    first = evidence.looks.get(member.host) or {}
+    return bool((stopped or first).get("received_applied"))
 
 
 def applier_since(evidence: Evidence, member: Member) -> float | None:

@@ -73,3 +73,54 @@ def test_without_a_schema_nothing_is_asked():
     server = Server()
     assert traces.newest_beats(server, "") == []
     assert server.asked == []
+
+
+def outcome(tid, complete=True):
+    ticks = int(traces.fields_of(tid)[traces.STARTED])
+    return {
+        "outcome": {"complete": complete, "words": "", "applied": 3},
+        "applier": {"boot": read_text(traces.BOOT).strip(), "tid": tid, "ticks": ticks},
+        "at": 1.0,
+    }
+
+
+@pytest.mark.parametrize(
+    "names,rows,change,applied",
+    [
+        (MARIADB, ["own"], lambda kept: kept, True),
+        (MYSQL, ["own"], lambda kept: kept, False),
+        (MARIADB, ["own"], lambda kept: None, False),
+        (MARIADB, ["own"], lambda kept: {**kept, "applier": None}, False),
+        (MARIADB, ["own"], lambda kept: {**kept, "outcome": {"complete": False}}, False),
+        # Its applier stopped, or is another; there are two; its number was given again later, or
+        # in another boot.
+        (MARIADB, [], lambda kept: kept, False),
+        (MARIADB, [1], lambda kept: kept, False),
+        (MARIADB, ["own", 1], lambda kept: kept, False),
+        (
+            MARIADB,
+            ["own"],
+            lambda kept: {**kept, "applier": {**kept["applier"], "ticks": 1}},
+            False,
+        ),
+        (
+            MARIADB,
+            ["own"],
+            lambda kept: {**kept, "applier": {**kept["applier"], "boot": ""}},
+            False,
+        ),
+    ],
+)
+def test_what_was_received_is_applied_if_the_applier_is_the_one_that_was_started_then(
+    monkeypatch, thread, names, rows, change, applied
+):
+    monkeypatch.setattr(
+        traces.received_place, "read_outcome", lambda _port: change(outcome(thread))
+    )
+    server = Server([{"tid": thread if tid == "own" else tid} for tid in rows])
+    assert traces.received_applied(server, names, 3306) is applied
+
+
+def test_an_outcome_that_cannot_be_read_says_nothing(monkeypatch):
+    monkeypatch.setattr(traces.received_place, "read_outcome", lambda _port: None)
+    assert not traces.received_applied(Server([{"tid": 1}]), MARIADB, 3306)

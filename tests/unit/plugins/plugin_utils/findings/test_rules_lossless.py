@@ -150,3 +150,21 @@ def test_a_lossless_replica_that_would_throw_away_what_it_received_is_said(runni
         words = found(members).get(("promise_not_kept", "db2", "critical"), "")
         # MariaDB fetches anew at each start whatever it says.
         assert ("relay_log_recovery is ON" in words) is (said and engine == "mysql")
+
+
+@pytest.mark.parametrize(
+    "engine,now,said",
+    [
+        ("mariadb", {"files": {}, "enabled": False}, True),
+        ("mariadb", {"files": dict.fromkeys("abcd", ""), "enabled": True}, False),
+        ("mariadb", {"files": dict.fromkeys("abcd", ""), "enabled": False}, True),
+        ("mariadb", {"files": dict.fromkeys("abc", ""), "enabled": True}, True),
+        ("mariadb", None, False),
+        ("mysql", None, False),
+    ],
+)
+def test_a_lossless_mariadb_that_would_discard_what_it_received_is_said(engine, now, said):
+    members = lossless(engine)
+    members[1].info["received"] = now
+    words = found(members).get(("promise_not_kept", "db2", "critical"), "")
+    assert ("MDEV-4698" in words) is said

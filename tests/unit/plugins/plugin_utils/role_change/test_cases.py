@@ -333,3 +333,34 @@ def test_a_pair_goes_on_only_where_somebody_takes_it_upon_themselves_that_nobody
     evidence = remnants.evidence("mysql", 1, last=remnants.look("mysql", acknowledgers={}))
     assert names(evidence) == ["alone"]
     assert cases.decide(evidence, ["alone"]).refused == []
+
+
+@pytest.mark.parametrize(
+    "changes,stopped,named",
+    [
+        ({"look__received_applied": False}, {}, True),
+        ({"look__received_applied": True}, {}, False),
+        # Its machine lost its power, too: what counts is whether the relay log was on the disk.
+        ({"look__received_applied": True, "look__kernel_seconds": 300.0}, {}, True),
+        (
+            {
+                "look__received_applied": True,
+                "look__kernel_seconds": 300.0,
+                "variables__sync_relay_log": "1",
+            },
+            {},
+            False,
+        ),
+        # Its applier was restarted after the first look.
+        ({"look__received_applied": True}, {"received_applied": False}, True),
+        ({"look__received_applied": False}, {"received_applied": True}, False),
+    ],
+)
+def test_a_mariadb_that_applied_what_it_had_received_before_it_started_has_lost_nothing(
+    changes, stopped, named
+):
+    evidence = change("db3", uptime=300, **changes)(remnants.evidence("mariadb"))
+    if stopped:
+        evidence = remnants.frozen(evidence)
+        evidence.frozen["db3"].update(stopped)
+    assert (names(evidence) == ["restarted:db3"]) is named
