@@ -15,7 +15,11 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import LoadRun
-from ansible_collections.dbre.semisync.plugins.plugin_utils import closing, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    closing,
+    progress,
+    results,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import (
     benchmark_points,
     environment,
@@ -138,7 +142,7 @@ class ActionModule(ActionBase):
             f"{suite['title']}\n  cluster {known.name}, {len(suite['cells'])} cells,"
             f" {suite['repetitions']} repetitions, profile {self.arguments['profile']}, load from"
             f" {known.client()}: {len(begun.steps)} runs,"
-            f" about {schedule.duration_text(begun.expected)}"
+            f" about {progress.duration_text(begun.expected)}"
             + (f"; resuming the interrupted run {begun.run}" if begun.run else "")
         )
 
@@ -269,7 +273,7 @@ class ActionModule(ActionBase):
         cell = cell_of(result, step)
         run = next(run for run in cell["repetitions"] if run["number"] == step["repetition"])
         seconds = schedule.expected_seconds(result, steps[position:], run_record.walls(result))
-        left = schedule.duration_text(seconds)
+        left = progress.time_left(seconds)
         display.display(run_record.line(cell, run, position, len(steps), left))
 
     def confirm(self) -> dict[str, object]:

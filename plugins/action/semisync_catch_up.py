@@ -10,8 +10,8 @@ from typing import Any
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.catch_up import (
-    progress_line,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.progress import (
+    catch_up_line,
     time_is_up_message,
 )
 
@@ -54,6 +54,6 @@ class ActionModule(ActionBase):
                 if boolean(arguments.get("required", True)):
                     seen.update(failed=True, msg=time_is_up_message(*progress))
                 break
-            display.display(progress_line(*progress))
+            display.display(catch_up_line(*progress))
         result.update(seen)
         return result

@@ -14,7 +14,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import marker_path
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import amount
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.seed import progress_line
+from ansible_collections.dbre.semisync.plugins.plugin_utils.progress import seed_line
 
 MODULE = "dbre.semisync.semisync_seed"
 STATUS = "ansible.builtin.async_status"
@@ -110,4 +110,4 @@ class ActionModule(ActionBase):
             marker = json.loads(base64.b64decode(text or ""))
         except ValueError:
             return
-        display.display(progress_line(host, marker, int(seconds)))
+        display.display(seed_line(host, marker, int(seconds)))

@@ -227,7 +227,9 @@ class ActionModule(ClusterAction):
         judged["checkpoints"] = check.at(shelf.at, judged["checkpoints"])
         path = shelf.keep_drill(judged)
         said = drill_outcome.drill_line(judged)
-        lines = [check.table(judged["checkpoints"], shelf.cluster), f"  {said}"]
+        now = shelf.moment.timestamp()
+        progress = drill_outcome.progress_line(seen["plan"], judged, seen["rows"], now)
+        lines = [check.table(judged["checkpoints"], shelf.cluster), progress]
         if path:
             lines.append(f"  {path}")
         display.display("\n".join(lines))

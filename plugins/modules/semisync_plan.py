@@ -392,8 +392,8 @@ drills:
   description:
     - A drill per replica, with C(replica), C(source), C(unit), C(timeout_ms), the acknowledgements
       that a commit needs (C(needed)), the number of C(clients), whether the source C(waits) if it
-      has fewer than it needs, and C(expected_fallback), which is false if the other replicas are
-      enough.
+      has fewer than it needs, C(expected_fallback), which is false if the other replicas are
+      enough, and C(position) and C(count), which of how many drills it is.
   returned: success, with O(goal=drill)
   type: list
   elements: dict

@@ -132,8 +132,10 @@ def plan_drill(variables: TaskVariables, info_from: str, _options: Options) -> R
     )
     if wrong:
         raise refusal.RefusedError(f"Nothing was stopped. Cluster {name!r}: {'; '.join(wrong)}")
-    drills = drill.drill_plan(members, own, units)
-    return {"drills": drills, "source": source_of(members).host, "cluster": name}
+    drills, source = drill.drill_plan(members, own, units), source_of(members).host
+    if variables.task_vars["inventory_hostname"] == source:
+        display.display(drill.announcement(name, drills))
+    return {"drills": drills, "source": source, "cluster": name}
 
 
 def plan_hosts(variables: TaskVariables, _info_from: str, _options: Options) -> Result:

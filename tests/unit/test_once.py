@@ -52,6 +52,8 @@ def places(pattern: str) -> list[str]:
         (r"share no exception class", "module_utils/server/errors.py"),
         # Waiting until something is so.
         (r"def wait_until\(", "module_utils/host/clock.py"),
+        # How long something still takes.
+        (r"\} left\"", "plugin_utils/progress.py"),
         # Counters and figures.
         (r"def rises\(", "module_utils/server/values.py"),
         (r"def median\(", "module_utils/bench/statistics.py"),

@@ -40,7 +40,7 @@ HOST_PACKAGES = (
 )
 # A single file counts as a package of its own; those of the first row know nothing of each other.
 CONTROLLER_PACKAGES = (
-    ("setting_rows", "setting_keys", "figures", "closing"),
+    ("setting_rows", "setting_keys", "figures", "closing", "progress"),
     ("settings", "results", "outcomes", "lifeline"),
     ("member",),
     ("refusal",),

@@ -21,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shap
     Repetition,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
+from ansible_collections.dbre.semisync.plugins.plugin_utils.progress import position_text
 
 
 def done(result: Benchmark) -> set[tuple[str, int]]:
@@ -185,12 +186,12 @@ def line(
 
     Args:
         cell: the analysed cell that it belongs to.
-        left: words for the time left.
+        left: progress.time_left().
     """
     which = "warm-up" if run["warm_up"] else f"run {run['number']}"
-    head = f"  [{position:{len(str(count))}d}/{count}] {cell['label']}, {which}: "
+    head = f"{position_text(position, count)} {cell['label']}, {which}: "
     if not run["valid"]:
-        return f"{head}DOES NOT COUNT: {run['reason']}; {left} left"
+        return f"{head}DOES NOT COUNT: {run['reason']}{left}"
     parts = [f"{short(run['seconds'] or 0.0)} s, {short(run['rate'] or 0.0)}/s"]
     latency, trip, model = run.get("latency_ms"), run.get("rtt_ms"), cell.get("model")
     if latency and latency["p50"] is not None:
@@ -200,7 +201,7 @@ def line(
     if model and not run["warm_up"]:
         share = model["share"]
         parts.append(analysis.MODEL_FAILS if share is None else f"{share * 100:.0f} % of the limit")
-    return f"{head}{', '.join(parts)}; {left} left"
+    return f"{head}{', '.join(parts)}{left}"
 
 
 def finish(result: Benchmark, moment: datetime.datetime) -> Benchmark:

@@ -14,6 +14,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shap
     Step,
     Suite,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.progress import duration_text
 
 # For the expected duration, before anything was measured: statements a second of one client,
 # seconds for what surrounds a run, and the rows that mysqlslap inserts one by one before it begins.
@@ -136,13 +137,3 @@ def expected_seconds(
     """
     known, cell_of = measured or {}, {cell["id"]: cell for cell in suite["cells"]}
     return sum(known.get(step["cell"]) or guess_seconds(cell_of[step["cell"]]) for step in steps)
-
-
-def duration_text(seconds: float) -> str:
-    """A duration as text."""
-    if seconds < 90:
-        return f"{round(seconds)} s"
-    if seconds < 5400:
-        return f"{round(seconds / 60.0)} min"
-    hours, minutes = divmod(int(seconds // 60), 60)
-    return f"{hours} h {minutes:02d} min"

@@ -13,7 +13,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_points 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import (
     Drill,
     DrillEvent,
-    DrillTask,
     Insert,
     PhasedRow,
     PulseRow,
@@ -25,6 +24,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
     NOT_APPLICABLE,
     PASSED,
     UNKNOWN,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import DrillTask
+from ansible_collections.dbre.semisync.plugins.plugin_utils.progress import (
+    position_text,
+    time_left,
 )
 
 # How far the clocks of the hosts may differ; verify has seen that they do not differ more.
@@ -264,3 +268,14 @@ def drill_line(drill: Drill) -> str:
         recovered_after = f"recovered {drill['recovery_seconds']:.2f} s after its start"
     outcome = f"Drill of {drill['replica']}: {drill['outcome']}"
     return f"{outcome}; {waited}, {unprotected}, {recovered_after}"
+
+
+def progress_line(task: DrillTask, drill: Drill, rows: Sequence[PulseRow], now: float) -> str:
+    """The line of a drill that has ended: which of how many, and the time left for the others.
+
+    Args:
+        now: seconds since 1970.
+    """
+    line = f"{position_text(task['position'], task['count'])} {drill_line(drill)}"
+    others = task["count"] - task["position"]
+    return line + (time_left(others * (now - rows[0]["at"])) if others and rows else "")

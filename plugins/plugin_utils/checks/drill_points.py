@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import pulse
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check, Point
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import (
-    DrillTask,
     PhasedRow,
     UnitResult,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import median_of_known
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import DrillTask
 
 # "Slightly longer than the timeout" (P6.2): what a disk and a busy host may add to it, in
 # milliseconds and as a share.

@@ -13,29 +13,6 @@ from typing import TypedDict
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 
 
-class DrillTask(TypedDict):
-    """One drill as plans/drill.py makes it.
-
-    Attributes:
-        replica, source: inventory names.
-        unit: the systemd unit of the replica's server.
-        timeout_ms: the source's semi-sync timeout.
-        needed: acknowledgements that a commit waits for.
-        clients: semi-sync clients before the drill.
-        waits: whether the source waits if too few replicas are connected.
-        expected_fallback: whether too few are left while this one is stopped.
-    """
-
-    replica: str
-    source: str
-    unit: str
-    timeout_ms: int
-    needed: int
-    clients: int
-    waits: bool
-    expected_fallback: bool
-
-
 class PulseRow(TypedDict):
     """One insert of the pulse; see module_utils/canary/pulse.py.
 

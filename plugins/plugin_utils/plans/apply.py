@@ -20,7 +20,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     account,
     answer,
-    catch_up,
     heartbeat,
     option_lines,
     problems,
@@ -29,6 +28,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
     channel_step,
+    has_to_catch_up,
     is_fresh,
     never_connected,
     wanted_id,
@@ -362,7 +362,7 @@ def channel_part(
         "channel": step,
         "channels_change": any(channel_step(other, members) != "none" for other in replicas),
         "tries_login": step == "configure" and account.lets_try(members, settings),
-        "catch_up": catch_up.due(member.side, step, member.facts),
+        "catch_up": has_to_catch_up(member.side, step, member.facts),
         "wait_for": expected_after_restart(member, members, step, stage),
         "tls": link["wanted"],
         "tls_differs": link["differs"],

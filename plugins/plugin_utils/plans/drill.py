@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
 from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode
@@ -15,10 +15,15 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines, problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils.progress import duration_text
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import DrillTask
     from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+
+# Seconds that a drill takes besides the wait for the fallback, before one was measured.
+AROUND = 20
 
 
 def blocks_too_long(source: Member, settings: Settings) -> list[str]:
@@ -101,15 +106,16 @@ def unit_of(replica: Member, units: dict[str, str | None]) -> str | None:
 
 def drill_plan(
     members: list[Member], settings: Settings, units: dict[str, str | None]
-) -> list[dict[str, Any]]:
+) -> list[DrillTask]:
     """The plan: a drill per replica, in the inventory's order.
 
     Returns:
         list of {'replica', 'source', 'unit', 'timeout_ms', 'needed', 'clients', 'waits',
-        'expected_fallback'}: the acknowledgements that a commit needs, the number of clients now,
-        and whether the source waits at all for missing replicas.
+        'expected_fallback', 'position', 'count'}: the acknowledgements that a commit needs, the
+        number of clients now, whether the source waits at all for missing replicas, and which of
+        how many drills it is.
     """
-    source = source_of(members)
+    source, stopped = source_of(members), drilled(members, settings)
     running = source.facts["semisync"]["source"]
     variables, status = running["variables"], running["status"]
     needed = int(variables.get("wait_for_replica_count") or 1)
@@ -118,12 +124,27 @@ def drill_plan(
         {
             "replica": replica.host,
             "source": source.host,
-            "unit": unit_of(replica, units),
+            "unit": unit_of(replica, units) or "",
             "timeout_ms": int(variables["timeout"] or 0),
             "needed": needed,
             "clients": clients,
             "waits": variables.get("wait_no_replica") != "OFF",
             "expected_fallback": clients - 1 < needed,
+            "position": position,
+            "count": len(stopped),
         }
-        for replica in drilled(members, settings)
+        for position, replica in enumerate(stopped, 1)
     ]
+
+
+def announcement(cluster: str, drills: list[DrillTask]) -> str:
+    """What will be drilled, about how long it takes, and how long writers may wait."""
+    waits = [one["timeout_ms"] / 1000.0 if one["expected_fallback"] else 0.0 for one in drills]
+    replicas = ", ".join(one["replica"] for one in drills)
+    order = ", one after another" if len(drills) > 1 else ""
+    blocked = f"writers may be blocked for {max(waits):g} s each time"
+    return (
+        f"Drill of cluster {cluster}: {replicas}{order}, about"
+        f" {duration_text(sum(waits) + AROUND * len(drills))};"
+        f" {blocked if any(waits) else 'the other replicas acknowledge, so no writer is blocked'}"
+    )

@@ -222,3 +222,29 @@ class Plan(HostPlan):  # pylint: disable=duplicate-bases  # dict, once, at run t
     turns: int
     source_restarts: list[str]
     rotate_problem: str
+
+
+class DrillTask(TypedDict):
+    """One drill as plans/drill.py makes it.
+
+    Attributes:
+        replica, source: inventory names.
+        unit: the systemd unit of the replica's server.
+        timeout_ms: the source's semi-sync timeout.
+        needed: acknowledgements that a commit waits for.
+        clients: semi-sync clients before the drill.
+        waits: whether the source waits if too few replicas are connected.
+        expected_fallback: whether too few are left while this one is stopped.
+        position, count: which of how many drills of a run it is.
+    """
+
+    replica: str
+    source: str
+    unit: str
+    timeout_ms: int
+    needed: int
+    clients: int
+    waits: bool
+    expected_fallback: bool
+    position: int
+    count: int

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host's state of replication: whether it is new, and what its channel needs."""
+"""A host's state of replication: whether it is new, what its channel needs, and whether it is
+expected to be behind.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Info
 
 
 def sets_replication_up(member: Member) -> bool:
@@ -65,3 +67,16 @@ def never_connected(channel: Channel) -> bool:
         and not channel["source_server_id"]
         and not channels.running(channel)
     )
+
+
+def has_to_catch_up(side: str, step: str, info: Info) -> bool:
+    """Whether a replica is expected to be behind: its channel begins in this run, or no run has
+    waited since it was seeded.
+    """
+    if side != "replica" or not info["names"]["gtid"]:
+        return False
+    if step == "configure":
+        return True
+    seeded = info.get("seed")
+    waiting = bool(seeded and seeded.get("state") == "done" and seeded.get("caught_up") is False)
+    return bool(info["channel"] and info["channel"]["gtid"] and (step == "start" or waiting))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import DONOR
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import amount
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import tls
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
@@ -20,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import SeedStep
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info, SeedMarker
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
 
 def filled(info: Info) -> list[str]:
@@ -175,19 +174,3 @@ def chosen(member: Member, source: Member, settings: Settings) -> tuple[str | No
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import seed_method
 
     return seed_method.choose(member, source, settings)
-
-
-def progress_line(host: str, marker: SeedMarker, seconds: int) -> str:
-    """One line of progress: seconds since it began, stage, bytes of the expected ones."""
-    done, total = marker.get("bytes") or 0, marker.get("total") or 0
-    share = (
-        ""
-        if not total
-        else f" ({done * 100 // total} %)"
-        if done <= total
-        else ", more than was estimated"
-    )
-    return (
-        f"  seed {host}: {int(seconds):4} s  {marker.get('stage') or 'starts'!s:<10} {amount(done)}"
-        f" of about {amount(total)}{share}"
-    )

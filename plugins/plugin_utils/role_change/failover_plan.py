@@ -272,6 +272,9 @@ def progress(
         result: of a round.
         seconds: since the first began.
     """
+    # Not at the top: Ansible compiles it at each import, and most candidates have little to apply.
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.progress import at_this_rate
+
     words = f"{host} applies what it has received"
     done: Round = result.get("round") or {}
     if done.get("left") is None:
@@ -282,8 +285,8 @@ def progress(
         return f"{words}; {done['stopped']}"
     if not left or not done["applied"]:
         return words
-    rate = done["applied"] / done["seconds"]
-    return f"{words}, {rate:.0f} a second, about {left / rate:.0f} s more"
+    words += f", {done['applied'] / done['seconds']:.0f} a second"
+    return words + at_this_rate(done["applied"], left, done["seconds"])
 
 
 def failover_statements(

@@ -18,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import (
     schedule,
     suite,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.progress import time_left
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
 
 
@@ -192,7 +193,9 @@ def test_what_is_kept_now_is_left_as_it_is():
 def test_a_run_in_a_line_tells_its_share_of_the_limit_where_the_model_holds(share, words):
     cell = dict(benchmarks.four_phases()["cells"][2], model={"limit": 213.0, "share": share})
     run = dict(cell["repetitions"][1], number=1)
-    assert run_record.line(cell, run, 3, 24, "2 min").endswith(f", {words}; 2 min left")
+    assert run_record.line(cell, run, 3, 24, time_left(120)).endswith(
+        f", {words}; about 2 min left"
+    )
 
 
 def test_the_round_trip_of_a_client_host_is_the_sources():

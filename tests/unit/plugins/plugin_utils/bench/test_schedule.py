@@ -59,10 +59,3 @@ def test_an_interrupted_run_goes_on_with_what_is_left_and_sets_everything_first(
 @pytest.mark.parametrize("limit,seconds", [(40, 200), (1800, 3720), (86400, 86400)])
 def test_a_step_may_take_what_its_load_may_and_no_longer_than_a_host_waits(limit, seconds):
     assert schedule.longest_step(limit) == seconds
-
-
-@pytest.mark.parametrize(
-    "seconds,words", [(5, "5 s"), (89, "89 s"), (600, "10 min"), (7380, "2 h 03 min")]
-)
-def test_durations_are_told_in_words(seconds, words):
-    assert schedule.duration_text(seconds) == words

@@ -7,7 +7,11 @@ from __future__ import annotations
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import drill_outcome
 from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import FAILED, UNKNOWN
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.drill import drill_plan, refusals
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.drill import (
+    announcement,
+    drill_plan,
+    refusals,
+)
 from ansible_collections.dbre.semisync.tests.unit.samples import pair as captured_pair
 
 TASK = {
@@ -366,6 +370,34 @@ def test_a_pair_falls_back_when_its_replica_is_stopped(engine):
         and task["timeout_ms"] == 3000
         and task["unit"] in ("mysql", "mariadb")
     )
+
+
+def drills_of(*places, **changes):
+    return [dict(TASK, position=one, count=len(places), **changes) for one in places]
+
+
+@pytest.mark.parametrize(
+    "drills,words",
+    [
+        (drills_of(1), "cluster default: r1, about 23 s; writers may be blocked for 3 s each"),
+        (
+            drills_of(1, 2, expected_fallback=False),
+            "r1, r1, one after another, about 40 s; the other replicas",
+        ),
+    ],
+)
+def test_a_drill_says_beforehand_about_how_long_it_takes(drills, words):
+    assert words in announcement("default", drills)
+
+
+@pytest.mark.parametrize(
+    "position,begins,ends",
+    [(1, "  [1/3] Drill of r1: passed; ", "; about 36 s left"), (3, "  [3/3] Drill", "its start")],
+)
+def test_a_drill_that_has_ended_says_how_many_are_left_and_about_how_long(position, begins, ends):
+    task, rows = dict(TASK, position=position, count=3), [*before(), *away(), *after()]
+    line = drill_outcome.progress_line(task, judged(), rows, rows[0]["at"] + 18)
+    assert line.startswith(begins) and line.endswith(ends), line
 
 
 @pytest.mark.parametrize(

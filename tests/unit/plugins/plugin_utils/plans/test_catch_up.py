@@ -9,7 +9,9 @@ import json
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, position
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker, marker_writing
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import catch_up
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
+    has_to_catch_up,
+)
 
 A = "91c92dd4-e5a0-11f1-9b95-0242ac130002"
 B = "92139d91-e5a0-11f1-923b-0242ac130003"
@@ -79,43 +81,9 @@ SEEDED = {"state": "done", "caught_up": False}
     ],
 )
 def test_who_is_waited_for(role, step, seeded, found, due):
-    assert (
-        catch_up.due(role, step, {"names": {"gtid": True}, "seed": seeded, "channel": found}) is due
-    )
-    assert not catch_up.due(
-        role, step, {"names": {"gtid": False}, "seed": seeded, "channel": found}
-    )
-
-
-def seen(missing, behind=None):
-    return {
-        "missing": missing,
-        "seconds_behind": behind,
-        "place": {"file": "binlog.000041", "position": 120},
-    }
-
-
-def test_what_is_said():
-    assert (
-        catch_up.progress_line("r1", seen(200), 500, "", 30)
-        == "  catch up r1:   30 s  200 of 500 transactions to apply"
-    )
-    said = catch_up.time_is_up_message("r1", seen(200, 12), 500, "", 30)
-    assert (
-        "after 30 s" in said
-        and "200 of 500 transactions are missing, it applies 10.0 a second (12 s behind" in said
-    )
-    assert "it applies none. No data" in catch_up.time_is_up_message("r1", seen(500), 500, "", 30)
-
-
-def test_what_is_said_of_a_replica_that_follows_by_file_and_position():
-    target = "binlog.000042:1337"
-    assert (
-        catch_up.progress_line("r1", seen(None), None, target, 5)
-        == "  catch up r1:    5 s  applied binlog.000041:120 of binlog.000042:1337"
-    )
-    said = catch_up.time_is_up_message("r1", seen(None), None, target, 60)
-    assert "after 60 s it has not applied all up to binlog.000042:1337: it is at" in said
+    info = {"names": {"gtid": True}, "seed": seeded, "channel": found}
+    assert has_to_catch_up(role, step, info) is due
+    assert not has_to_catch_up(role, step, dict(info, names={"gtid": False}))
 
 
 @pytest.mark.parametrize(

@@ -131,21 +131,6 @@ def test_a_source_by_file_and_position_gives_no_copy():
     assert not seed.by_position(members[0], members)
 
 
-@pytest.mark.parametrize(
-    "done,words",
-    [
-        (0, "0 bytes of about 2.0 GB (0 %)"),
-        (2 * 10**9, "2.0 GB of about 2.0 GB (100 %)"),
-        (3 * 10**9, "3.0 GB of about 2.0 GB, more than was estimated"),
-    ],
-)
-def test_a_line_of_progress_does_not_claim_more_than_is_known(done, words):
-    assert (
-        seed.progress_line("db2", {"stage": "loads", "bytes": done, "total": 2 * 10**9}, 14)
-        == "  seed db2:   14 s  loads      " + words
-    )
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_empty_schema_is_no_data(engine):
     """As test, which a new MySQL 5.5 or 5.6 has."""

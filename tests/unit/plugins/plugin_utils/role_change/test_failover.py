@@ -785,7 +785,7 @@ def test_a_backlog_is_applied_first_and_its_progress_told(run):
     assert result["ran"] == "part" and result["ahead"]["transactions"] == 1000
     assert result["ahead"]["relaxed"] == {} and rounds.given[0]["durability"] == {}
     assert "700 of 1000 transactions are left" in run.said[0]
-    assert "60 a second, about 12 s more" in run.said[0]
+    assert "60 a second; about 12 s left" in run.said[0]
 
 
 def test_little_to_apply_needs_no_round(run):
