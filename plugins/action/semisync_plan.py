@@ -24,12 +24,13 @@ class ActionModule(ClusterAction):
         "info_from": {"type": "str"},
         "hold_back": {"type": "bool", "default": True},
         "alone": {"type": "bool", "default": False},
+        "ask_back": {"type": "bool", "default": True},
     }
 
     def answer(self, arguments: Any, task_vars: Any) -> Result:
         info_from, goal = arguments["info_from"], arguments["goal"]
         if not info_from and goal not in OF_RUN:
-            cluster.judge_inputs(task_vars)
+            cluster.judge_inputs(task_vars, arguments["ask_back"])
             return {}
         variables = cluster.TaskVariables(task_vars, self._templar)
         return GOALS[goal](variables, info_from, arguments)

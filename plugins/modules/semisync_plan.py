@@ -60,6 +60,13 @@ options:
     version_added: "1.0.0"
     type: bool
     default: false
+  ask_back:
+    description: Without O(info_from), whether a value that is possible and hardly meant is refused
+      as well, such as a semi-sync timeout of 10 milliseconds. C(semisync_accept) accepts it by
+      name.
+    version_added: "1.0.0"
+    type: bool
+    default: true
 extends_documentation_fragment:
   - dbre.semisync.internal
   - dbre.semisync.attributes

@@ -200,8 +200,11 @@ def cluster_of(variables: Mapping[str, Any]) -> str | None:
         return None
 
 
-def judge_inputs(task_vars: Mapping[str, Any]) -> None:
+def judge_inputs(task_vars: Mapping[str, Any], ask_back: bool = True) -> None:
     """Judge every public variable that is set for a host of this host's cluster.
+
+    Args:
+        ask_back: whether a value that is possible and hardly meant is refused as well.
 
     Raises:
         RefusedError: all that is wrong, at once.
@@ -215,18 +218,20 @@ def judge_inputs(task_vars: Mapping[str, Any]) -> None:
             f"{host}: {words}"
             for host in hosts_of(task_vars)
             for words in durability_mode.promised_settings(hostvars[host], explicit=True)[1]
-        ] + unknown_variables(task_vars)
+        ] + of_several_hosts(task_vars, settings.unknown)
+        if ask_back:
+            wrong += of_several_hosts(task_vars, durability_mode.hardly_meant)
     if wrong:
         raise refusal.RefusedError(f"Nothing was changed. {where}: {'; '.join(wrong)}")
 
 
-def unknown_variables(task_vars: Mapping[str, Any]) -> list[str]:
-    """The variables of this host's cluster that begin as ours and are none, in words: once for all
-    hosts that have one.
-    """
+def of_several_hosts(
+    task_vars: Mapping[str, Any], judge: Callable[[Mapping[str, object]], list[str]]
+) -> list[str]:
+    """What is wrong with variables of this host's cluster, in words: once for all hosts with it."""
     hosts: dict[str, list[str]] = {}
     for host in hosts_of(task_vars):
-        for words in settings.unknown(task_vars["hostvars"][host]):
+        for words in judge(task_vars["hostvars"][host]):
             hosts.setdefault(words, []).append(host)
     return [f"{', '.join(those)}: {words}" for words, those in hosts.items()]
 

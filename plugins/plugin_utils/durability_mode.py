@@ -23,6 +23,10 @@ DAY_MS = 86400 * 1000
 TIMEOUT_MS = 7 * DAY_MS
 # The least timeout that still outlasts a night.
 LEAST_MS = DAY_MS
+# A shorter timeout is more likely one that was meant in seconds.
+SHORTEST_MS = 100
+# In semisync_accept, for a shorter one.
+SHORT_TIMEOUT = "short_timeout"
 # Key -> (the only value that fits, why).
 FITTING: dict[str, tuple[int | bool, str]] = {
     "wait_no_replica": (
@@ -86,6 +90,22 @@ def contradictions(wanted: Settings, explicit: bool) -> list[str]:
             " (a day)"
         )
     return reasons
+
+
+def hardly_meant(values: Mapping[str, object]) -> list[str]:
+    """Variables set to values that are possible and hardly meant, unless they are accepted by name,
+    in words.
+    """
+    wanted, _wrong = settings.read(values, [settings.KEYS[key] for key in ("timeout_ms", "accept")])
+    timeout = wanted["timeout_ms"]
+    if timeout >= SHORTEST_MS or SHORT_TIMEOUT in wanted["accept"]:
+        return []
+    return [
+        f"semisync_timeout is {timeout}, and its unit is milliseconds: the source would wait"
+        f" {timeout} ms for a replica, then confirm commits that no replica has. If you meant"
+        f" {timeout} s, set it to {timeout * 1000}; if you mean {timeout} ms, set"
+        f" semisync_accept={SHORT_TIMEOUT}"
+    ]
 
 
 def options(wanted: Settings, have: Iterable[str]) -> list[tuple[str, int | str]]:

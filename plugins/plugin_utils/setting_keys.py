@@ -113,6 +113,7 @@ TextKey = Literal[
     "benchmark_profile",
 ]
 ListKey = Literal[
+    "accept",
     "http_allow",
     "restart_accept",
     "failover_accept",

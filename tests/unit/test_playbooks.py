@@ -82,6 +82,12 @@ def test_every_command_begins_with_the_check(name):
     assert load(PLAYBOOKS / f"{name}.yml")[0][IMPORT] == "parts/check.yml"
 
 
+def test_what_changes_no_value_or_cannot_wait_asks_nothing_back():
+    checks = {name: load(PLAYBOOKS / f"{name}.yml")[0].get("vars") for name in COMMANDS}
+    silent = {name for name, given in checks.items() if given == {"_semisync_asks_back": False}}
+    assert silent == {"advise", "candidate", "failover", "remove", "verify"}
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_ends_by_seeing_that_it_has_read_a_host(name):
     last = load(PLAYBOOKS / f"{name}.yml")[-1]

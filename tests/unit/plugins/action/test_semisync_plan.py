@@ -62,6 +62,12 @@ def test_without_a_reading_the_inputs_are_judged(plan):
     assert plan("db2", semisync_timeout=0)["refused_with"] == "db1"
 
 
+def test_a_value_that_is_hardly_meant_is_refused_unless_the_run_does_not_ask(plan):
+    result = plan(semisync_timeout=10)
+    assert result["failed"] and "db1, db2: semisync_timeout is 10, and" in result["msg"]
+    assert plan(arguments={"ask_back": False}, semisync_timeout=10) == {}
+
+
 def test_a_value_that_cannot_work_is_refused_before_anything_is_planned(plan):
     result = plan(arguments={"info_from": "info"}, semisync_wait_point="LATER")
     assert result["failed"] and "db1: semisync_wait_point is 'LATER'" in result["msg"]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from typing import Any
 
@@ -263,6 +264,38 @@ def test_inputs_are_judged_for_all_hosts_of_a_cluster_at_once():
         with pytest.raises(refusal.RefusedError, match=r"Cluster 'a': a2: semisync_timeout is 0"):
             cluster.judge_inputs(task_vars(hosts, me))
     cluster.judge_inputs(task_vars(hosts, "b1"))
+
+
+@pytest.mark.parametrize(
+    "values,refused",
+    [
+        ({"semisync_timeout": 10}, True),
+        ({"semisync_timeout": "99"}, True),
+        ({"semisync_timeout": 100}, False),
+        ({"semisync_timeout": 10, "semisync_accept": "short_timeout"}, False),
+        ({"semisync_timeout": 10, "semisync_accept": ["short_timeout"]}, False),
+        ({}, False),
+    ],
+)
+def test_a_timeout_that_was_meant_in_seconds_is_asked_back_once_with_its_unit(values, refused):
+    hosts = {"a1": ("semisync_source", values), "a2": ("semisync_replica", values)}
+    given = task_vars(hosts)
+    # A failover does not wait for an answer.
+    cluster.judge_inputs(given, ask_back=False)
+    if not refused:
+        cluster.judge_inputs(given)
+        return
+    with pytest.raises(refusal.RefusedError) as caught:
+        cluster.judge_inputs(given)
+    said = str(caught.value)
+    assert re.search(r"a1, a2: semisync_timeout is (\d+), .* \1 ms .* set it to (?:\1)000; ", said)
+    assert said.endswith("semisync_accept=short_timeout")
+
+
+def test_what_is_accepted_is_a_name_that_there_is():
+    hosts = {"a1": ("semisync_source", {"semisync_accept": ["short"]})}
+    with pytest.raises(refusal.RefusedError, match="it must be names of cases"):
+        cluster.judge_inputs(task_vars(hosts))
 
 
 def test_members_know_what_is_wanted_of_each_host():
