@@ -215,6 +215,12 @@ upgrades: ## every server of a cluster upgraded or restarted under 50 writers be
 	  $(foreach way,$(or $(WAY),$(if $(TARBALLS),tarballs,10.5-10.11 10.11-11.8 restart-mysql restart-mariadb)),--way $(way)) \
 	  $(if $(COUNT),--count $(COUNT)) $(if $(KILLED),--killed) $(if $(MINUTES),--minutes $(MINUTES))
 
+.PHONY: routers
+routers: ## how long 50 writers that know a router's address alone wait: switchovers, a killed host and its return (ROUTER=HAProxy|keepalived, SERVER, COUNT, MINUTES)
+	@$(tools) python proof/routers.py $(if $(ROUTER),--router $(ROUTER)) \
+	  $(if $(filter command% environment%,$(origin SERVER)),--server $(SERVER)) \
+	  $(if $(COUNT),--count $(COUNT)) $(if $(MINUTES),--minutes $(MINUTES))
+
 .PHONY: rejoins
 rejoins: ## rejoin.yml killed behind each of its tasks, on each way of a server; an hour each (SERVER, WAY, RELEASE, MINUTES, RESUME=1)
 	@$(tools) python proof/rejoin_interrupted.py --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) \

@@ -41,15 +41,20 @@ class Writers:
         )
 
     def start(
-        self, address: str | None = None, retry: float | None = None, pause: float = PAUSE
+        self,
+        address: str | None = None,
+        retry: float | None = None,
+        pause: float = PAUSE,
+        patience: float = PATIENCE,
     ) -> None:
         """Let them write: to an address, or to whichever server takes it; each again in so many
         seconds where it was refused, by default at once.
 
         Args:
             pause: seconds between two rows of a client.
+            patience: seconds for which a client waits for an answer.
         """
-        timed = retry is not None or pause != PAUSE
+        timed = retry is not None or (pause, patience) != (PAUSE, PATIENCE)
         to = address or ",".join(f"{server.name}:3306" for server in self.servers)
         run("docker", "cp", CLIENTS, f"{self.host.name}:/root/keep_writing.py")
         run(
@@ -61,7 +66,7 @@ class Writers:
             "-c",
             "python3 /root/keep_writing.py"
             f" {to} {self.clients} /root/stop-writing /root/written.json"
-            f"{f' {pause} {retry or RETRY} {PATIENCE}' if timed else ''} >/root/writers.log 2>&1",
+            f"{f' {pause} {retry or RETRY} {patience}' if timed else ''} >/root/writers.log 2>&1",
         )
 
     def stop(self, seconds: float = 90) -> dict[str, Any]:

@@ -15,7 +15,18 @@ CONFIGURATION = PROJECT / "docs" / "haproxy.cfg"
 
 
 class Proxy(Host):
-    """The router in front of some servers."""
+    """The router in front of some servers.
+
+    Attributes:
+        title: what a table calls it.
+        address: host:port that clients on its host know.
+    """
+
+    title = "HAProxy"
+
+    @property
+    def address(self) -> str:
+        return "127.0.0.1:3306"
 
     def start(self) -> Proxy:
         its = container.flags(debian.PROXY)
