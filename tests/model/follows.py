@@ -31,6 +31,7 @@ from model.state import (
     OFF,
     OK,
     RUNS,
+    SERVED,
     SINCE_BEAT,
     SRC,
     STATUS,
@@ -120,6 +121,7 @@ def attach(s: bytearray, at: int) -> None:
 
 def renew_applier(s: bytearray, rules: Rules, at: int) -> None:
     """Its applier is started: a new connection's number."""
+    s[at + SERVED] = 0
     s[at + EPOCH] += s[at + EPOCH] % 2
     s[at + APPLIER] = s[at + EPOCH]
     s[at + APPLIER_AT] = s[NOW] + 1

@@ -51,7 +51,7 @@ KINDS = (
     Kind("STOP and START of a replica's threads",
          events("stop_io start_io stop_sql start_sql stop_slave start_slave")),
     Kind("RESET of a replica", events("reset_slave"), RESET,
-         r"on \S+ was not reset by hand after \d"),
+         r"on \S+ was not reset( or stopped and started)? by hand after \d"),
     Kind("semi-sync changed by hand: off, on, timeout, wait count, wait_no_replica",
          events("hand_off hand_on hand_timeout hand_count hand_wnr"), HAND,
          r"semi-sync on \S+ was not changed by hand"),

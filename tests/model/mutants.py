@@ -179,6 +179,9 @@ MUTANTS = (
            ((assumptions, "listed", always(["-"])),)),
     Mutant("A8", "a start of the applier, or a reset, is not seen",
            ((relay_logs, "lost_by_reset", always("")),)),
+    Mutant("received: applier", "any start of the applier is taken for the service's, which applies"
+           " first what was received",
+           ((relay_logs, "received_applied", always(True)),)),
     Mutant("A9", "a KILL of a commit that waits is not among what is assumed",
            ((assumptions, "listed",
              after(lambda lines, *_more: [one for one in lines if "KILL" not in one] or ["-"])),)),

@@ -53,6 +53,7 @@ from model.state import (
     SEEN_BORN,
     SEEN_EPOCH,
     SEEN_GOT,
+    SERVED,
     SHUTDOWN,
     SQL,
     SRC,
@@ -527,6 +528,7 @@ class Results:
                     "first_gtids": "",
                     "kernel_seconds": now + 1 - since(s[at + BOOT]),
                     "server_seconds": int(now + 1 - since(born)),
+                    "received_applied": bool(s[at + SERVED] and not s[at + SQL]),
                 }
             }
             frozen[host(number)] = {
@@ -545,6 +547,7 @@ class Results:
             }
             runs = None if s[at + SQL] else now + 1 - since(s[at + APPLIER_AT])
             frozen[host(number)]["applier_seconds"] = runs
+            frozen[host(number)]["received_applied"] = bool(s[at + SERVED] and not s[at + SQL])
             if self.rules.beats:
                 frozen[host(number)]["beats"] = self.rows(s, at, s[at + APPLIED])
         salvage: dict[str, Any] = {}

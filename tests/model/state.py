@@ -79,13 +79,14 @@ FIRST = SINCE_BEAT + MOST
     STRAY,  # when another server's beat came to its table, as STARTED; and TWIN, if it has the
     # number of the source's newest one there
     HOLES,  # bits: which transactions it passed over
+    SERVED,  # 1 while its applier is the one that started after all that was received was applied
     SEEN_GOT,  # what the first look of a failover read
     SEEN_APPLIED,
     SEEN_BORN,
     SEEN_EPOCH,
     SEEN_APPLIER,
-) = range(25)
-BLOCK = 25
+) = range(26)
+BLOCK = 26
 
 # How the source's server is.
 RUNS, STOPS, EXITED, KILLED, STOPPED_KILLED, SHUT_KILLED, POWERLESS = range(7)
@@ -135,6 +136,8 @@ class Rules(NamedTuple):
             do; what is to be late there is cut off or held.
         beats: how many beats there may be.
         domains: whether MariaDB's source writes every other transaction in a second domain.
+        applies_first: whether a replica on MariaDB applies what it had received before its threads
+            start with its server.
         asked_before: whether the source's host answers when failover.yml first reads it, before the
             tasks of semisync_hook_fence.
     """
@@ -157,6 +160,7 @@ class Rules(NamedTuple):
     beats: int = 0
     asked_before: bool = False
     domains: bool = False
+    applies_first: bool = False
 
     @property
     def mariadb(self) -> bool:

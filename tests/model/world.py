@@ -67,6 +67,7 @@ from model.state import (
     RESET,
     RESTARTED,
     RUNS,
+    SERVED,
     SHORT,
     SHUT_KILLED,
     SHUTDOWN,
@@ -222,6 +223,8 @@ def threads(io: int | None, sql: int | None) -> EventOf:
         n[at + IO], n[at + SQL] = wanted
         if rules.mariadb and before == (1, 1):
             throw_away(n, at)
+            if rules.applies_first:
+                breaks(n, RESET)
         if before[1] and not wanted[1]:
             renew_applier(n, rules, at)
         if before[0] and not wanted[0]:
@@ -292,8 +295,11 @@ def hold(s: Moment, rules: Rules, at: int) -> bytearray | None:
 
 def born(s: Moment, rules: Rules, at: int, lost: bool) -> bytearray:
     n = bytearray(s)
-    if lost or rules.mariadb or rules.recovery:
+    if rules.applies_first and not lost:
+        n[at + APPLIED] = n[at + GOT]
+    elif lost or rules.mariadb or rules.recovery:
         throw_away(n, at)
+    n[at + SERVED] = rules.applies_first
     n[at + UP] = n[at + IO] = n[at + SQL] = n[at + EPOCH] = n[at + APPLIER] = n[at + OPEN] = 0
     n[at + HELD] = 0
     n[at + BORN] = n[NOW] + 1

@@ -88,6 +88,11 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
     if not mysql:
         made |= {
             "domains": (of(2, LINES, timeout=SHORT, domains=True), 0.5),
+            "received": (of(1, THREADS, STARTS, applies_first=True), 0.5),
+            "received, a power cut": (
+                of(1, THREADS, STARTS, applies_first=True, sync_relay_log=False),
+                0.3,
+            ),
             "beats, domains": (
                 of(1, LINES, BEATS, ENDS, timeout=SHORT, beats=2, looked=False, domains=True),
                 0.5,
