@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     lock_holder,
     log_facts,
+    received_outcome,
     traces,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import (
@@ -52,23 +53,13 @@ def failover_facts(
     """server_facts() over a separate connection; if that breaks, `msg` says why."""
     try:
         server = Server(login.connect(module))
-        return server_facts(
-            module,
-            plan,
-            server,
-            identify(server),
-            info,
-        )
+        return server_facts(module, plan, server, identify(server), info)
     except (ServerError, OSError) as error:
         return {"failed": True, "msg": str(error)}
 
 
 def server_facts(
-    module: AnsibleModule,
-    plan: FirstLookPlan,
-    server: Server,
-    names: Names,
-    info: RoleState,
+    module: AnsibleModule, plan: FirstLookPlan, server: Server, names: Names, info: RoleState
 ) -> dict[str, object]:
     """`look` of the RETURN section of semisync_switchover.
 
@@ -85,9 +76,7 @@ def server_facts(
         "kernel_seconds": traces.kernel_seconds(),
         "server_seconds": int(server.uptime()["seconds"]),
         "applier_seconds": traces.applier_seconds(server, names, info["applier_ids"]),
-        "received_applied": traces.received_applied(
-            server, names, int(info["variables"]["port"] or 0)
-        ),
+        "received_applied": received_outcome.received_applied(server, names, info["variables"]),
         "beats": traces.newest_beats(server, str(module.params["journal_schema"])),
     }
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     io_thread_resume,
+    received_outcome,
     role_statements,
     traces,
 )
@@ -96,7 +97,7 @@ def read_stopped(server: Server, names: Names, schema: str) -> dict[str, object]
         "kernel_seconds": traces.kernel_seconds(),
         "applier_ids": ids,
         "applier_seconds": traces.applier_seconds(server, names, ids),
-        "received_applied": traces.received_applied(server, names, int(variables.get("port") or 0)),
+        "received_applied": received_outcome.received_applied(server, names, variables),
         "beats": traces.newest_beats(server, schema),
         "stopped": channel is not None and channel["io_running"] == "No",
         "channel": channel,

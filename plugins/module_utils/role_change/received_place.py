@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import pwd
 import sys
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import (
         OnHost,
         Received,
-        ReceivedOutcome,
     )
 
 PROGRAM = "/usr/local/lib/dbre-semisync/received.py"
@@ -50,21 +48,6 @@ def paths(server_port: int, ours: str) -> dict[str, str]:
 def enabled_link(server_port: int, server_unit: str | None) -> str:
     """What `systemctl enable` makes."""
     return f"{answer_layout.UNITS}/{server_unit}.service.wants/{unit(server_port)}.service"
-
-
-def outcome_path(server_port: int) -> str:
-    """Where the service keeps what it did at the server's last start."""
-    return f"/var/lib/dbre-semisync-received/{server_port}.json"
-
-
-def read_outcome(server_port: int) -> ReceivedOutcome | None:
-    """What the service did; None if it has done nothing, or is not done."""
-    try:
-        with open(outcome_path(server_port), encoding="utf-8") as stream:
-            kept = json.load(stream)
-    except (OSError, ValueError):
-        return None
-    return kept if "outcome" in kept else None
 
 
 def read_received(server_port: int, on_host: OnHost) -> Received | None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import rows
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import received_place
 from ansible_collections.dbre.semisync.plugins.module_utils.server import sessions
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -32,9 +31,7 @@ THREADS = {
     " WHERE PROCESSLIST_ID IS NOT NULL",
     True: "SELECT ID AS id, TID AS tid FROM information_schema.PROCESSLIST",
 }
-APPLIERS = "SELECT TID AS tid FROM information_schema.PROCESSLIST WHERE COMMAND = 'Slave_SQL'"
 SERVERS = ("mysqld", "mariadbd")
-BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 def newest_beats(server: Server, schema: str) -> list[Beat]:
@@ -65,25 +62,6 @@ def applier_seconds(server: Server, names: Names, ids: list[int] | None) -> floa
     listed = sessions.if_allowed(server, THREADS[names.mariadb]) or []
     threads = [row["tid"] for row in listed if row["id"] == ids[0] and row["tid"]]
     return thread_seconds(int(threads[0])) if len(threads) == 1 else None
-
-
-def received_applied(server: Server, names: Names, server_port: int) -> bool:
-    """Whether a MariaDB replica has applied all that it had received when its server started last,
-    and its applier has not been restarted since: what the service of received_place.py says, if the
-    applier that it started is still the same thread.
-    """
-    kept = received_place.read_outcome(server_port) if names.mariadb else None
-    if not kept or not kept["outcome"]["complete"] or not kept["applier"]:
-        return False
-    listed = sessions.if_allowed(server, APPLIERS) or []
-    applier, tids = kept["applier"], [int(row["tid"]) for row in listed]
-    try:
-        boot = read_text(BOOT).strip()
-        ticks = int(fields_of(applier["tid"])[STARTED])
-    except (OSError, ValueError, IndexError):
-        return False
-    now = {"boot": boot, "tid": applier["tid"], "ticks": ticks}
-    return tids == [applier["tid"]] and now == applier
 
 
 def fields_of(tid: int) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     dropin_place,
+    received_outcome,
     received_place,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
@@ -75,7 +76,7 @@ def texts(member: Member, now: Received) -> dict[str, str]:
         program = stream.read()
     settings = {
         "held": [dropin_place.place(files["path"], files["kind"])],
-        "kept": received_place.outcome_path(member.port),
+        "kept": received_outcome.outcome_path(member.port),
         "socket": member.facts["variables"]["socket"] or "",
     }
     return {

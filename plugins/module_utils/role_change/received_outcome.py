@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the service that applies what a MariaDB replica had received did at its server's start."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import traces
+from ansible_collections.dbre.semisync.plugins.module_utils.server import sessions
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import ReceivedOutcome, Variables
+
+APPLIERS = "SELECT TID AS tid FROM information_schema.PROCESSLIST WHERE COMMAND = 'Slave_SQL'"
+BOOT = "/proc/sys/kernel/random/boot_id"
+
+
+def outcome_path(server_port: int) -> str:
+    """Where the service keeps what it did at the last start."""
+    return f"/var/lib/dbre-semisync-received/{server_port}.json"
+
+
+def read_outcome(server_port: int) -> ReceivedOutcome | None:
+    """What the service did; None if it has done nothing, or is not done."""
+    try:
+        with open(outcome_path(server_port), encoding="utf-8") as stream:
+            kept = json.load(stream)
+    except (OSError, ValueError):
+        return None
+    return kept if isinstance(kept, dict) and "outcome" in kept else None
+
+
+def received_applied(server: Server, names: Names, variables: Variables) -> bool:
+    """Whether a MariaDB replica applied all that it had received when its server started last, and
+    the applier that the service started then is still the same thread.
+    """
+    kept = read_outcome(int(variables.get("port") or 0)) if names.mariadb else None
+    if not kept or kept["outcome"]["complete"] is not True or not kept["applier"]:
+        return False
+    tids = [int(row["tid"]) for row in sessions.if_allowed(server, APPLIERS) or []]
+    if len(tids) != 1:
+        return False
+    try:
+        boot = read_text(BOOT).strip()
+        ticks = int(traces.fields_of(tids[0])[traces.STARTED])
+    except (OSError, ValueError, IndexError):
+        return False
+    return kept["applier"] == {"boot": boot, "tid": tids[0], "ticks": ticks}
