@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import time
@@ -142,10 +143,13 @@ def test_an_agent_offers_its_host_as_long_as_the_answer_is_yes(registry):
     def is_offered():
         return bool(host.shell(ask).stdout.strip())
 
+    def is_as(wanted):
+        return is_offered() is wanted
+
     time.sleep(3)
     assert not is_offered()
     for change, wanted in (("touch", True), ("rm", False), ("touch", True)):
         host.shell(f"{change} /root/yes")
-        eventually(lambda wanted=wanted: is_offered() is wanted, f"it is offered: {wanted}", 10)
+        eventually(functools.partial(is_as, wanted), f"it is offered: {wanted}", 10)
     host.shell("pkill -f '[a]nswer.py'")
     eventually(lambda: not is_offered(), "it is offered no more", 10)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import traces
@@ -31,9 +31,9 @@ def read_outcome(server_port: int) -> ReceivedOutcome | None:
     try:
         with open(outcome_path(server_port), encoding="utf-8") as stream:
             kept = json.load(stream)
-    except (OSError, ValueError):
+        return cast("ReceivedOutcome", kept) if {*kept} >= {"outcome", "applier"} else None
+    except (OSError, ValueError, TypeError):
         return None
-    return kept if isinstance(kept, dict) and "outcome" in kept else None
 
 
 def received_applied(server: Server, names: Names, variables: Variables) -> bool:
