@@ -7,9 +7,11 @@ called passed.
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from tools import checklist
+from tools import certified, checklist
 from tools.checklist import FAILED, OPEN, PASSED, Checkout, Row
 from tools.cores import changed
 
@@ -61,6 +63,7 @@ TEXTS = {
     "plugins/module_utils/_shop.py": "# GPL-3.0-or-later",
     ".github/workflows/test.yml": (
         '"on": {pull_request: null, schedule: []}\njobs: 1 # ansible: [11, 13] ANSIBLE=14'
+        " scenario: [default] molecule test"
     ),
     ".github/workflows/release.yml": "- run: make lint sanity galaxy",
 }
@@ -142,6 +145,12 @@ def test_a_checkout_that_has_everything_passes_every_line_that_files_can_show():
         ("tests/sanity/ignore-2.19.txt", "", "sanity: no errors are ignored"),
         (".github/workflows/test.yml", '"on": {push: null}', "CI runs on every pull request"),
         (".github/workflows/test.yml", '"on": {push: null}', "CI runs every week"),
+        (".github/workflows/test.yml", '"on": {push: null}', "CI sees that modules are idempotent"),
+        (
+            "molecule/default/molecule.yml",
+            "scenario: {test_sequence: [create, converge, verify]}",
+            "CI sees that modules are idempotent",
+        ),
         (".github/workflows/release.yml", "- run: make lint", "a release needs sanity to pass"),
         (
             "galaxy.yml",
@@ -182,3 +191,12 @@ def test_what_a_workflow_runs_is_read_from_its_matrix_and_its_commands():
 def test_what_a_run_changed_is_read_from_its_recap():
     recap = "db1   : ok=27   changed=2    unreachable=0    failed=0\ndb2   : ok=3    changed=0 "
     assert changed(recap) == {"db1": 2, "db2": 0}
+
+
+def test_a_step_that_this_machine_cannot_take_is_not_passed():
+    assert (
+        certified.attempt("a", lambda: "Python 3.7 is not on this machine, not tried").outcome
+        == OPEN
+    )
+    assert certified.attempt("a", lambda: "30 modules").outcome == PASSED
+    assert certified.attempt("a", lambda: sys.exit("wrong")).outcome == FAILED
