@@ -5,9 +5,9 @@ gets writers: real servers, three hosts.
 routers.py [--router keepalived|HAProxy …] [--server mysql|mariadb …] [--count 3]
     [--switchovers 3] [--minutes 60]
 
-Each cycle is a cluster of its own: switchovers, then the source's container is killed, which ends
-its connections without a word, as a power cut does; failover.yml; and the host comes back. It adds
-to docs/evidence/routers.json, and makes the table of routers.md from it.
+Each cycle is a cluster of its own: switchovers, then the source's container loses its network and
+is killed, so that its connections end without a word, as in a power cut; failover.yml; and the host
+comes back. It adds to docs/evidence/routers.json, and makes the table of routers.md from it.
 """
 
 from __future__ import annotations
@@ -118,6 +118,8 @@ class Cycle:
         """Have the source's host gone, and a replica take over."""
         old = self.cluster.source()
         begin = time.time()
+        # A kernel that lives tells the clients that their server has ended.
+        old.shell("ip link set eth0 down")
         run("docker", "kill", old.name)
         self.play("failover", *GONE)
         kept = [host for host in self.cluster.hosts if host is not old]
