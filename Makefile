@@ -232,7 +232,7 @@ judge: ## every history of a small world, judged by the real code: no verdict ma
 	@$(if $(LONG),$(tools) python -m pytest -q tests/model,true)
 
 .PHONY: prove
-prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, TARBALL, FAULT, CYCLES, MINUTES, CLEAR=1); USUAL=1: with a heartbeat and the default timeout; SHORT=1: two cuts and two mistakes
+prove: ## power cuts of the source under 50 writers and 25 readers, failover.yml, rows, reads and certificate judged; mutants (SERVER, TARBALL, FAULT, CYCLES, MINUTES, CLEAR=1); USUAL=1: with a heartbeat and the default timeout; SHORT=1: two cuts and two mistakes
 	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),$(if $(SHORT),,mysql) mariadb); do \
 	  python proof/prove.py --server $$server $(if $(TARBALL),--tarball $(TARBALL)) $(if $(SHORT),--short) \
 	  $(if $(FAULT),--case $(FAULT)) $(if $(USUAL),--usual) $(if $(CYCLES),--cycles $(CYCLES)) \

@@ -1,12 +1,14 @@
 """Whether failover.yml loses a confirmed row, and whether its certificate tells the truth: power
-cuts under 50 writers, again and again, controls that must lose, and playbooks with a mistake.
+cuts under 50 writers and 25 readers, again and again, controls that must lose, and playbooks with a
+mistake.
 
 prove.py --server mysql|mariadb [--tarball PATH [--old-names]] [--case name …] [--cycles 10]
     [--minutes 12] [--seed N] [--records FILE] [--clear] [--usual]
 prove.py --server mysql|mariadb --short
 
-It adds to docs/evidence/failover.json, and makes the tables of failover.md and the README's picture
-from it; to another file with --records, on hosts of its own, and nothing is made from that.
+It adds to docs/evidence/failover.json, and makes the tables of failover.md and readers.md and the
+README's picture from it; to another file with --records, on hosts of its own, and nothing is made
+from that. What readers saw is also taken from docs/evidence/readers.json.
 With --usual, or a --case of its kind, the hosts have the settings that people have: usual.py.
 --short makes a few cycles for `make test`, on hosts of its own, and asserts what they show.
 """
@@ -177,7 +179,7 @@ def main() -> int:
     name = folder_of(opts)
     os.environ["SEMISYNC_LAB"] = name.replace("-", "")
     os.environ["SEMISYNC_INVENTORY"] = str(OUTPUT / f"{name}-lab")
-    from proving import cycle, evidence, faults, machines, mutants, picture, table
+    from proving import cycle, evidence, faults, machines, mutants, picture, readers, table
 
     until = kill_harness.deadline(opts.minutes)
     if opts.clear:
@@ -202,6 +204,7 @@ def main() -> int:
         text = table.document(records)
         picture.write(records)
         table.write(evidence.DOCUMENT, text)
+        table.write(readers.DOCUMENT, readers.document(readers.every()))
     print(text)
     return int(any(map(cycle.wrong, made)))
 

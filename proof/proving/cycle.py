@@ -27,12 +27,14 @@ from common import LabError
 
 from proving.back import Back, failed
 from proving.faults import FAULTS
-from proving.machines import Machine, Machines, Writers
+from proving.machines import Machine, Machines, Readers, Writers
 from proving.mutants import MUTANTS, broken
+from proving.reads import PORTS
+from proving.reads import judge as judge_reads
 from proving.scene import Done, Fault, Scene, Strike
 from proving.switching import FAILOVER, writable
 from proving.usual import SWITCHED, until_beats
-from proving.verdicts import NEEDLESS, early, lies, outside
+from proving.verdicts import NEEDLESS, early, lies, moments_of, outside
 from support.acknowledged import judge, rows_of
 from support.live_hosts import (
     PROJECT,
@@ -87,6 +89,7 @@ class Cycle:
         self.fault: Fault = FAULTS[fault]
         self.scene = Scene(machines, seed, MUTANTS[case].held if self.mutant else None)
         self.writers = Writers(machines, machines.folder, self.fault.patience)
+        self.readers = Readers(machines, machines.folder)
         self.scene.writers, self.scene.play, self.scene.look = self.writers, self.play, self.seen
         self.record: dict[str, Any] = {
             "case": case,
@@ -122,6 +125,7 @@ class Cycle:
             self.ends.callback(self.scene.end)
             self.ends.callback(self.machines.proxy.stop)
             self.ends.callback(self.writers.give_up)
+            self.ends.callback(self.readers.give_up)
             try:
                 self.run()
                 self.record["judged"] = True
@@ -144,6 +148,7 @@ class Cycle:
         self.first_look()
         file = self.machines.inventory(**self.fault.variables(self.scene))
         self.writers.start()
+        self.readers.start()
         time.sleep(self.scene.draw.uniform(EARLIEST, LATEST))
         self.fault.load(self.scene)
         self.fault.strike(self.scene)
@@ -159,9 +164,9 @@ class Cycle:
             time.sleep(AFTERWARDS)
             if self.returns:
                 back.come_up()
-        known = self.writers.stop()
-        self.keep(known)
-        self.read(done, known)
+        known, seen = self.writers.stop(), self.readers.stop()
+        self.keep(known, seen)
+        self.read(done, known, seen)
         self.measure(known["times"], started)
         if self.fault.again:
             self.record["again"] = bool(known["times"]) and known["times"][-1] > led
@@ -305,16 +310,19 @@ class Cycle:
             log.write(f"\n===== {name}, begun at {begin:.3f}, {time.time() - begin:.1f} s\n")
             log.write(said)
 
-    def keep(self, known: dict[str, Any]) -> None:
+    def keep(self, known: dict[str, Any], seen: dict[str, Any]) -> None:
         """What the clients knew, beside the log: who doubts a verdict can reckon it again."""
         self.log.with_suffix(".json").write_text(json.dumps(known), encoding="utf-8")
+        self.log.with_suffix(".reads.json").write_text(json.dumps(seen), encoding="utf-8")
         self.record["attempted"] = sum(known["attempted"])
         self.record["confirmed"] = sum(len(rows) for rows in known["confirmed"])
         self.record["unknown"] = sum(len(rows) for rows in known["unknown"])
         assert self.record["confirmed"] >= FEWEST, f"few rows: {known['errors'][:2]}"
 
-    def read(self, done: Done, known: dict[str, Any]) -> None:
-        """Both verdicts: on the rows of every host that is left, and of the certificate."""
+    def read(self, done: Done, known: dict[str, Any], seen: dict[str, Any]) -> None:
+        """The verdicts: on the rows of every host that is left, on what the readers saw, and of the
+        certificate.
+        """
         kept = self.certificate() if self.scene.led in (None, FAILOVER) else self.needless()
         self.record.update(
             verdict=kept["verdict"] if done.returncode == 0 else REFUSED,
@@ -332,7 +340,10 @@ class Cycle:
         there = [host for host in self.machines.hosts if host not in self.scene.gone]
         # The new source first: the others follow it.
         there.sort(key=lambda host: host.name != kept["to"])
-        wrong = {host.name: judge(known, rows_of(host)) for host in self.caught_up(there)}
+        rows_by_host = {host.name: rows_of(host) for host in self.caught_up(there)}
+        wrong = {host: judge(known, rows) for host, rows in rows_by_host.items()}
+        self.record["read"] = judge_reads(seen, rows_by_host, moments_of(known))
+        self.keep_rows(rows_by_host)
         self.record["by_host"] = {
             host: {word: len(rows[word]) for word in WRONG} for host, rows in wrong.items()
         }
@@ -342,6 +353,11 @@ class Cycle:
         self.record["outside"] = outside(lost, known, kept["window"])
         self.record["early"] = early(lost, known, kept.get("proven_until"))
         self.until = kept.get("proven_until")
+
+    def keep_rows(self, there: dict[str, Any]) -> None:
+        """The rows of each host, beside what the readers saw."""
+        rows = {host: sorted(its) for host, its in there.items()}
+        self.log.with_suffix(".rows.json").write_text(json.dumps(rows), encoding="utf-8")
 
     def certificate(self) -> dict[str, Any]:
         """certificate.json of the failover; verify.yml's run has none."""
@@ -419,7 +435,23 @@ def wrong(record: dict[str, Any]) -> bool:
     forgiven = ("lost",) if record["server"] in FAULTS[record["case"]].may_lose else ()
     amiss = any(record.get(word) for word in WRONG if word not in forgiven)
     liar = lies(record) or bool(record.get("early"))
-    return liar or amiss or failed(record) or dead_end(record) or too_sure(record)
+    led = dead_end(record) or too_sure(record)
+    return liar or amiss or failed(record) or led or misread(record)
+
+
+def misread(record: dict[str, Any]) -> bool:
+    """Whether readers saw what they may not: a row of the source that was lost, or time that went
+    back by one port. A source that lives, beside a new one, still has readers.
+    """
+    read, fault = record.get("read"), FAULTS[record["case"]]
+    if not read:
+        return False
+    if fault.reads_lost or record["server"] in fault.may_lose:
+        # A replica has what it has, whatever becomes of the source.
+        return bool(read["replicas"]["back"])
+    back = read["source"]["back"] or read["source"]["stale"]
+    lost = any(read[port]["lost"] for port in PORTS)
+    return bool(lost or read["replicas"]["back"] or (back and not fault.lives))
 
 
 def dead_end(record: dict[str, Any]) -> bool:

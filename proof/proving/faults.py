@@ -64,6 +64,11 @@ def switch_off(scene: Scene) -> None:
     scene.source.sql(f"SET GLOBAL {scene.machines.variables['enabled']} = 0")
 
 
+def after_commit(scene: Scene) -> None:
+    """Every client sees a row before a replica has it; who wrote it is told as late as ever."""
+    scene.source.sql(f"SET GLOBAL {scene.machines.variables['wait_point']} = 'AFTER_COMMIT'")
+
+
 def hold_both(scene: Scene) -> None:
     scene.hold(scene.first, scene.second)
 
@@ -201,6 +206,12 @@ FAULTS = {
         accept=("degraded",),
         may_lose=EVERY,
         back=power_back,
+    ),
+    "after-commit": Fault(
+        "power cut of the source under AFTER_COMMIT (control for the readers)",
+        cut_source,
+        before=after_commit,
+        reads_lost=True,
     ),
     "backlog": Fault(
         "power cut of the source; both replicas have applied nothing for a while",

@@ -25,7 +25,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from common import say, uml_folder
 from kind_uml import UP_SECONDS
 
-from proving.proxy import ANSWER, PORT, Proxy, root
+from proving.proxy import ANSWER, PORT, READERS, Proxy, root
 from support.acknowledged import CLIENTS as KEEP_WRITING
 from support.acknowledged import RELEASES
 from support.dying import UNITS
@@ -46,6 +46,7 @@ SETTLE, BEGUN, ENDED = 60, 180, 120
 # power does not say that it is gone. While HAProxy has no source, to try costs the hosts nothing.
 PAUSE, RETRY, PATIENCE = 0.4, 1.0, "3"
 NUMBER = 50
+KEEP_READING = "support.clients.keep_reading"
 # Enough for any burst that waits out its delay.
 QUEUE = 10000
 # What site.yml set the snapshot's hosts up with, below the checkout.
@@ -337,54 +338,42 @@ def copy(disk: pathlib.Path, to: pathlib.Path) -> None:
     run("cp", "--sparse=always", disk, to)
 
 
-class Writers:
-    """The clients, beside this process, in the hosts' network; they know one address, by default
-    HAProxy's.
+class Beside:
+    """Clients beside this process, in the hosts' network.
+
+    Args:
+        folder: for what they say and know.
+        name: of these files.
+        begun: what they say once all of them have begun.
     """
 
-    def __init__(
-        self,
-        machines: Machines,
-        folder: pathlib.Path,
-        patience: str = PATIENCE,
-        to: str = Proxy.address,
-        pause: float = PAUSE,
-    ) -> None:
-        self.machines, self.folder, self.patience = machines, folder, patience
-        self.to, self.pause = to, pause
+    def __init__(self, machines: Machines, folder: pathlib.Path, name: str, begun: str) -> None:
+        self.machines, self.begun = machines, begun
         self.process: subprocess.Popen[bytes] | None = None
-        self.stop_file, self.result = folder / "stop-writing", folder / "written.json"
+        self.log = folder / f"{name}.log"
+        self.stop_file, self.result = folder / f"stop-{begun}", folder / f"{name}.json"
 
-    def prepare(self, source: Machine) -> None:
-        """Make their account and table on the source. No key of it is unique: a row that is there
-        twice, or on one host alone, must not end replication, which would hide it.
-        """
-        source.sql(
-            "CREATE DATABASE app; CREATE TABLE app.written (client INT NOT NULL, number INT NOT"
-            " NULL, KEY (client, number)) ENGINE=InnoDB; CREATE USER app@'%' IDENTIFIED BY 'app';"
-            " GRANT ALL ON app.* TO app@'%';"
-        )
+    def command(self) -> list[object]:
+        """The words of a program and its arguments."""
+        raise NotImplementedError
 
     def start(self) -> None:
-        """Let them write; each has a row when this returns."""
+        """Let them begin; each has when this returns."""
         for file in (self.stop_file, self.result):
             file.unlink(missing_ok=True)
-        inside = ("ip", "netns", "exec", uml_net.NAMESPACE, sys.executable, KEEP_WRITING)
-        address, times = f"{self.to}:{PORT}", (self.pause, RETRY, self.patience)
-        words = (address, NUMBER, self.stop_file, self.result, *times)
-        with (self.folder / "writers.log").open("wb") as log:
+        inside = ("ip", "netns", "exec", uml_net.NAMESPACE, sys.executable)
+        with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [str(word) for word in (*inside, *words)],
+                [str(word) for word in (*inside, *self.command())],
+                cwd=PROJECT / "tests",
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        eventually(lambda: "writing" in self.said(), self.said, BEGUN)
-        if self.to == Proxy.address:
-            self.machines.proxy.check()
+        eventually(lambda: self.begun in self.said(), self.said, BEGUN)
 
     def said(self) -> str:
-        return (self.folder / "writers.log").read_text(encoding="utf-8")
+        return self.log.read_text(encoding="utf-8")
 
     def stop(self) -> dict[str, Any]:
         """What the clients know, once the last has ended."""
@@ -401,6 +390,54 @@ class Writers:
             self.process.kill()
             self.process.wait()
             self.process = None
+
+
+class Writers(Beside):
+    """Those that write; they know one address, by default HAProxy's."""
+
+    def __init__(
+        self,
+        machines: Machines,
+        folder: pathlib.Path,
+        patience: str = PATIENCE,
+        to: str = Proxy.address,
+        pause: float = PAUSE,
+    ) -> None:
+        super().__init__(machines, folder, "written", "writing")
+        self.patience, self.to, self.pause = patience, to, pause
+
+    def prepare(self, source: Machine) -> None:
+        """Make their account and table on the source. No key of it is unique: a row that is there
+        twice, or on one host alone, must not end replication, which would hide it.
+        """
+        source.sql(
+            "CREATE DATABASE app; CREATE TABLE app.written (client INT NOT NULL, number INT NOT"
+            " NULL, KEY (client, number)) ENGINE=InnoDB; CREATE USER app@'%' IDENTIFIED BY 'app';"
+            " GRANT ALL ON app.* TO app@'%';"
+        )
+
+    def command(self) -> list[object]:
+        times = (self.pause, RETRY, self.patience)
+        return [KEEP_WRITING, f"{self.to}:{PORT}", NUMBER, self.stop_file, self.result, *times]
+
+    def start(self) -> None:
+        super().start()
+        if self.to == Proxy.address:
+            self.machines.proxy.check()
+
+
+class Readers(Beside):
+    """Half as many that read, by HAProxy: of the source, by the writers' port, and of replicas."""
+
+    def __init__(self, machines: Machines, folder: pathlib.Path) -> None:
+        super().__init__(machines, folder, "seen", "reading")
+
+    def command(self) -> list[object]:
+        ports = [f"{Proxy.address}:{port}" for port in (PORT, READERS)]
+        times = (PAUSE, RETRY, PATIENCE)
+        # A module, because it shares code with the writers.
+        program = ("-m", KEEP_READING)
+        return [*program, *ports, NUMBER // 2, self.stop_file, self.result, *times]
 
 
 def clear() -> None:

@@ -18,26 +18,26 @@ PORT = 3306
 ANSWER = 8008
 # The documentation's is made for servers that are not ten times slower than their machine.
 OFTEN, SELDOM = "inter 200ms fastinter 100ms downinter 200ms", "inter 1s fastinter 1s downinter 1s"
-READERS = "\nlisten readers\n"
+# Where those are led that read from replicas.
+READERS = 3307
 
 
 def configuration(text: str, servers: Mapping[str, str], address: str) -> str:
-    """The documentation's configuration for these servers, name -> address, and writers alone.
+    """The documentation's configuration for these servers, name -> address.
 
     Raises:
         ValueError: it is not what this was written for.
     """
-    wanted = (OFTEN, READERS, f"bind :{PORT}\n", f"check port {ANSWER}\n")
+    binds = [f"bind :{port}\n" for port in (PORT, READERS)]
+    wanted = (OFTEN, *binds, f"check port {ANSWER}\n")
     missing = [words for words in wanted if words not in text]
     if missing:
         raise ValueError(f"{CONFIGURATION.name} lacks {missing[0]!r}")
-    text = text.partition(READERS)[0].replace(OFTEN, SELDOM)
-    text = text.replace(f"bind :{PORT}\n", f"bind {address}:{PORT}\n")
-    text = re.sub(r"^ +server .*\n?", "", text, flags=re.MULTILINE).rstrip()
+    text = text.replace(OFTEN, SELDOM).replace("bind :", f"bind {address}:")
     lines = [
-        f"    server {name} {place}:{PORT} check port {ANSWER}" for name, place in servers.items()
+        f"    server {name} {place}:{PORT} check port {ANSWER}\n" for name, place in servers.items()
     ]
-    return "\n".join([text, *lines]) + "\n"
+    return re.sub(r"(^ +server .*\n?)+", "".join(lines), text, flags=re.MULTILINE)
 
 
 def root() -> pathlib.Path:

@@ -177,6 +177,8 @@ class Fault:
         fenced: within so many seconds its power switch must be done; 0 if it has none.
         mostly: what of these must be seen in nearly all cycles: proven, or a certificate that
             answers until close before the end; nothing if empty.
+        reads_lost: whether readers may see rows of the source that are lost, although no confirmed
+            one may be.
     """
 
     words: str
@@ -196,3 +198,4 @@ class Fault:
     usual: bool = False
     fenced: int = 0
     mostly: str = ""
+    reads_lost: bool = False

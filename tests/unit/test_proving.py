@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
 from jsonschema import Draft202012Validator
 
-from proving import evidence, picture, short, table
+from proving import evidence, picture, readers, short, table
 from proving.cycle import REFUSED, early, lies, outside, wrong
 from proving.faults import FAULTS
 from proving.mutants import MUTANTS, PROJECT, Patch, broken, patched
@@ -343,10 +343,12 @@ def test_the_short_form_gives_a_cycle_two_more_turns_and_no_more():
 def test_clients_go_through_the_configuration_of_the_documentation():
     text = CONFIGURATION.read_text(encoding="utf-8")
     made = configuration(text, {"source": "10.99.0.10", "replica1": "10.99.0.11"}, "10.99.0.1")
-    assert "bind 10.99.0.1:3306\n" in made and "listen readers" not in made and "db1" not in made
-    assert made.count("    server ") == 2
-    assert "    server source 10.99.0.10:3306 check port 8008\n" in made
-    assert "inter 1s" in made and "option httpchk GET /source" in made
+    assert "bind 10.99.0.1:3306\n" in made and "bind 10.99.0.1:3307\n" in made
+    assert "db1" not in made and "inter 1s" in made
+    writers, readers = made.partition("\nlisten readers\n")[::2]
+    for part, asked in ((writers, "GET /source"), (readers, "GET /replica?max_lag=10")):
+        assert part.count("    server ") == 2 and f"option httpchk {asked}\n" in part
+        assert "    server source 10.99.0.10:3306 check port 8008\n" in part
     with pytest.raises(ValueError, match="lacks"):
         configuration(text.replace("200ms", "300ms"), {}, "10.99.0.1")
 
@@ -365,6 +367,74 @@ def test_the_tables_are_put_between_the_marks(tmp_path):
     page.write_text("no marks\n", encoding="utf-8")
     with pytest.raises(ValueError, match="lacks"):
         table.write(page, "new\n")
+
+
+def port(**other):
+    return {"readers": 13, "reads": 90, "rows": 70, "lost": 0, "back": 0, "moved": 13,
+            "without": 20.0, **other}  # fmt: skip
+
+
+def seen_by_readers(source=None, replicas=None):
+    of_source = port(**{"stale": 0, "ahead": 2, **(source or {})})
+    return {"source": of_source, "replicas": port(**{"behind": 0, **(replicas or {})})}
+
+
+@pytest.mark.parametrize(
+    ("case", "source", "replicas", "expected"),
+    [
+        ("cut", {}, {"behind": 9}, False),
+        ("cut", {"lost": 1}, {}, True),
+        ("cut", {"back": 1}, {}, True),
+        ("cut", {"stale": 1}, {}, True),
+        ("cut", {}, {"lost": 1}, True),
+        ("cut", {}, {"back": 1}, True),
+        # It lives, and has readers beside the new source: they may be late, and see nothing lost.
+        ("apart", {"back": 1, "stale": 1}, {}, False),
+        ("apart", {"lost": 1}, {}, True),
+        # Confirmed rows may be lost, or rows may be shown before a replica has them.
+        ("async", {"lost": 1, "back": 1}, {"lost": 1}, False),
+        ("after-commit", {"lost": 1, "back": 1}, {}, False),
+        ("after-commit", {}, {"back": 1}, True),
+        ("phantom", {"lost": 1}, {}, False),
+    ],
+)
+def test_what_readers_may_not_see(case, source, replicas, expected):
+    one = record(case=case, read=seen_by_readers(source, replicas))
+    assert wrong(one) is expected
+    schema().validate([evidence.kept(one)])
+
+
+def test_a_cycle_of_before_there_were_readers_is_whole():
+    assert not wrong(record())
+    schema().validate([evidence.kept(record())])
+    assert not schema().is_valid([evidence.kept(record(read={**seen_by_readers(), "more": 1}))])
+    strange = seen_by_readers({"more": 1})
+    assert not schema().is_valid([evidence.kept(record(read=strange))])
+
+
+def test_what_readers_saw_has_tables_of_its_own():
+    control = record(case="after-commit", read=seen_by_readers({"lost": 4, "back": 30}))
+    made = [
+        record(read=seen_by_readers()),
+        record(read=seen_by_readers(replicas={"behind": 7, "without": 5.0})),
+        control,
+        record(verdict=REFUSED),
+        {**record(case="after-commit"), **UNJUDGED},
+    ]
+    text = readers.document(made)
+    cells = "2 | 0 | 180 | 140 | 0 | 0 | 0 | 0 | 26 of 26 | 4 | 20.0, 20.0 |"
+    assert f"| power cut of the source | MariaDB 10.11 | {cells}" in text
+    assert "| MariaDB 10.11 | 1 | 0 | 90 | 70 | 4 | 1 | 30 | 0 | 13 of 13 | 2 | 20.0" in text
+    assert "| 2 | 180 | 140 | 0 | 0 | 7 | 1 | 26 of 26 | 12.5, 20.0 |" in text
+    assert "saw what it may not: 0.\n\nCycles without a takeover, of which no reads" in text
+    assert "are judged: 1.\n" in text and "count as none: 1.\n" in text
+    amiss = readers.document([record(read=seen_by_readers({"lost": 2, "back": 3}), seed=42)])
+    assert "may not: 1 (cut 42 (mariadb): lost 2 by the port of the source, back 3 by" in amiss
+
+
+def test_the_committed_reads_are_whole_and_the_tables_are_theirs():
+    schema().validate(evidence.read(readers.RECORDS))
+    assert readers.document(readers.every()) in readers.DOCUMENT.read_text(encoding="utf-8")
 
 
 def schema():
