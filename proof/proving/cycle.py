@@ -441,17 +441,19 @@ def wrong(record: dict[str, Any]) -> bool:
 
 def misread(record: dict[str, Any]) -> bool:
     """Whether readers saw what they may not: a row of the source that was lost, or time that went
-    back by one port. A source that lives, beside a new one, still has readers.
+    back by one port. A source that lives still has readers when the new one has begun, until the
+    router looks again; without a switchover it has them for good.
     """
     read, fault = record.get("read"), FAULTS[record["case"]]
     if not read:
         return False
-    if fault.reads_lost or record["server"] in fault.may_lose:
-        # A replica has what it has, whatever becomes of the source.
-        return bool(read["replicas"]["back"])
-    back = read["source"]["back"] or read["source"]["stale"]
-    lost = any(read[port]["lost"] for port in PORTS)
-    return bool(lost or read["replicas"]["back"] or (back and not fault.lives))
+    # A replica has what it has, whatever becomes of the source.
+    amiss = read["replicas"]["back"]
+    if not (fault.reads_lost or record["server"] in fault.may_lose):
+        amiss += sum(read[port]["lost"] for port in PORTS)
+        amiss += 0 if fault.lives else read["source"]["back"]
+        amiss += 0 if fault.lives or fault.again else read["source"]["stale"]
+    return bool(amiss)
 
 
 def dead_end(record: dict[str, Any]) -> bool:
