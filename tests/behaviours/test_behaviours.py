@@ -2,7 +2,9 @@
 docs/evidence/behaviours.md numbers them.
 """
 
+import contextlib
 import re
+import threading
 import time
 
 import pymysql
@@ -11,6 +13,8 @@ import pytest
 from support.eventually import eventually
 from support.plain_servers import IMMEDIATE_SECONDS, TIMEOUT_MS
 
+# Milliseconds; longer than any of it takes.
+LONG_MS = 120000
 YES, NO = {"yes_tx": 1, "no_tx": 0}, {"yes_tx": 0, "no_tx": 1}
 
 
@@ -265,3 +269,71 @@ def test_17_one_slow_replica_of_two_holds_nobody_up(fresh):
         assert source.status("status") == "ON"
     finally:
         replicas[0].host.shell(f"kill -CONT $(pidof {process})")
+
+
+def rows(server):
+    """How many rows a client of this server is shown."""
+    return server.sql("SELECT COUNT(*) FROM behave.rows")[0][0]
+
+
+def let_one_wait(source, replicas, away, point="AFTER_SYNC"):
+    """Have a commit wait that no replica receives of those that are away, the first of which is the
+    only semi-sync one; how many rows there were before, and the thread that waits.
+    """
+    if not source.has("wait_point"):
+        pytest.skip("this server has one wait point only")
+    source.set("wait_point", point)
+    source.set("timeout", LONG_MS)
+    replicas[0].on()
+    source.clients(1)
+    source.on()
+    before = rows(source)
+    for replica in replicas:
+        eventually(lambda replica=replica: rows(replica) == before, "all have the same rows")
+    for replica in away:
+        replica.io("STOP")
+    connection = source.connect()
+
+    def insert():
+        # Its server may be killed.
+        with contextlib.suppress(pymysql.err.Error):
+            source.sql("INSERT INTO behave.rows (details) VALUES ('x')", connection=connection)
+
+    thread = threading.Thread(target=insert, daemon=True)
+    thread.start()
+    eventually(lambda: source.status("wait_sessions") == "1", "a commit waits")
+    return before, thread
+
+
+@pytest.mark.parametrize(("point", "shown"), [("AFTER_SYNC", 0), ("AFTER_COMMIT", 1)])
+def test_18_others_read_a_commit_that_waits_under_after_commit_only(fresh, point, shown):
+    source, replicas = fresh
+    before, thread = let_one_wait(source, replicas, replicas, point)
+    assert rows(source) == before + shown and thread.is_alive()
+    assert [rows(replica) for replica in replicas] == [before, before]
+    replicas[0].io("START")
+    thread.join(30)
+    assert not thread.is_alive() and rows(source) == before + 1
+
+
+def test_19_a_replica_that_does_not_acknowledge_shows_a_commit_before_its_source(fresh):
+    source, replicas = fresh
+    before, thread = let_one_wait(source, replicas, replicas[:1])
+    eventually(lambda: rows(replicas[1]) == before + 1, "the asynchronous replica has applied it")
+    assert rows(source) == before and thread.is_alive()
+    replicas[0].io("START")
+    thread.join(30)
+    assert not thread.is_alive() and rows(source) == before + 1
+
+
+def test_20_a_source_that_starts_again_shows_a_commit_that_no_replica_has(fresh):
+    source, replicas = fresh
+    before, thread = let_one_wait(source, replicas, replicas)
+    assert rows(source) == before
+    # systemd starts it again.
+    source.host.shell(f"systemctl kill --signal=KILL {source.host.server}")
+    thread.join(30)
+    eventually(lambda: source.host.sql("SELECT 1", check=False).returncode == 0, "it runs again")
+    source.connection = source.connect()
+    assert rows(source) == before + 1
+    assert [rows(replica) for replica in replicas] == [before, before]
