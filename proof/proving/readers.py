@@ -72,7 +72,7 @@ def of_source(records: list[Record]) -> list[str]:
 def of_replicas(records: list[Record]) -> list[str]:
     lines = head(
         "fault", "server", "cycles", "reads", "rows seen", "seen and lost",
-        "time went back on a connection", "another replica was behind", "cycles with that",
+        "time went back on a connection", "the next replica lagged", "cycles with that",
         "readers that were led to another server", "seconds without an answer: median, worst",
     )  # fmt: skip
     for case, version, made in of_faults(records):

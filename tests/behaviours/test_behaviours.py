@@ -3,14 +3,21 @@ docs/evidence/behaviours.md numbers them.
 """
 
 import contextlib
+import json
 import re
+import subprocess
+import sys
 import threading
 import time
 
 import pymysql
 import pytest
 
+from proving.reads import judge as judge_reads
+from support.acknowledged import CLIENTS
+from support.dying import forbid_restart
 from support.eventually import eventually
+from support.live_hosts import PROJECT
 from support.plain_servers import IMMEDIATE_SECONDS, TIMEOUT_MS
 
 # Milliseconds; longer than any of it takes.
@@ -326,14 +333,108 @@ def test_19_a_replica_that_does_not_acknowledge_shows_a_commit_before_its_source
     assert not thread.is_alive() and rows(source) == before + 1
 
 
+def start_again(source):
+    """Start a server that was killed, unless systemd does, and connect to it."""
+    source.host.shell(f"systemctl start {source.host.server}")
+    source.host.wait()
+    source.connection = source.connect()
+
+
 def test_20_a_source_that_starts_again_shows_a_commit_that_no_replica_has(fresh):
     source, replicas = fresh
     before, thread = let_one_wait(source, replicas, replicas)
     assert rows(source) == before
-    # systemd starts it again.
     source.host.shell(f"systemctl kill --signal=KILL {source.host.server}")
     thread.join(30)
-    eventually(lambda: source.host.sql("SELECT 1", check=False).returncode == 0, "it runs again")
-    source.connection = source.connect()
+    start_again(source)
     assert rows(source) == before + 1
     assert [rows(replica) for replica in replicas] == [before, before]
+
+
+@contextlib.contextmanager
+def clients(folder, begun, program, *arguments):
+    """Clients that write or read, once all have begun; what they know is in the file of this name
+    when they were stopped.
+    """
+    words = [*program, *arguments[:-3], folder / "stop", folder / begun, *arguments[-3:]]
+    log = folder / f"{begun}.log"
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, *map(str, words)], cwd=PROJECT / "tests", stdout=stream, stderr=stream
+        )
+    try:
+        eventually(lambda: begun in log.read_text(encoding="utf-8"), log.read_text)
+        yield
+        (folder / "stop").touch()
+        assert process.wait(60) == 0, log.read_text(encoding="utf-8")
+    finally:
+        process.kill()
+
+
+def rows_written(server):
+    return server.sql("SELECT client, number FROM app.written")
+
+
+def is_empty(server):
+    """Whether it has the writers' table, without rows."""
+    there = server.sql("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'app'")
+    return there[0][0] == 1 and not rows_written(server)
+
+
+def stands_still(server):
+    """Whether it has no more rows after a second."""
+    before = rows_written(server)
+    time.sleep(1)
+    return rows_written(server) == before
+
+
+@pytest.mark.parametrize("point", ["AFTER_SYNC", "AFTER_COMMIT"])
+def test_21_readers_see_rows_that_a_dead_source_takes_with_it(fresh, tmp_path, point):
+    source, replicas = fresh
+    if not source.has("wait_point"):
+        pytest.skip("this server has one wait point only")
+    source.sql(
+        "CREATE DATABASE IF NOT EXISTS app",
+        "CREATE TABLE IF NOT EXISTS app.written (client INT, number INT, KEY (client, number))",
+        "TRUNCATE app.written",
+        "CREATE USER IF NOT EXISTS app@'%' IDENTIFIED BY 'app'",
+        "GRANT ALL ON app.* TO app@'%'",
+    )
+    source.set("wait_point", point)
+    source.set("timeout", LONG_MS)
+    replicas[0].on()
+    source.clients(1)
+    source.on()
+    to_source, to_replica = (f"{server.login['host']}:3306" for server in (source, replicas[0]))
+    eventually(lambda: is_empty(replicas[0]), "the replica has the empty table")
+    with (
+        clients(tmp_path, "writing", [CLIENTS], to_source, 8, 0.2, 0.2, 3),
+        clients(
+            tmp_path, "reading", ["-m", "support.clients.keep_reading"],
+            to_source, to_replica, 6, 0.1, 0.2, 3,
+        ),
+    ):  # fmt: skip
+        time.sleep(1)
+        # The one that acknowledges has the most.
+        for replica in reversed(replicas):
+            replica.io("STOP")
+        # Each writer has a row that waits.
+        time.sleep(1)
+        forbid_restart(source.host)
+        source.host.shell(f"systemctl kill --signal=KILL {source.host.server}")
+        eventually(lambda: stands_still(replicas[0]), "all is applied")
+    written, seen = (json.loads((tmp_path / name).read_text()) for name in ("writing", "reading"))
+    there = {replicas[0].host.name: set(rows_written(replicas[0]))}
+    (tmp_path / "there").write_text(json.dumps([*map(sorted, there.values())]), encoding="utf-8")
+    confirmed = {
+        (client, number): moment
+        for client, numbers in enumerate(written["confirmed"])
+        for number, moment in zip(numbers, written["moments"][client], strict=True)
+    }
+    found = judge_reads(seen, there, confirmed)
+    print(point, found)
+    assert found["source"]["reads"] > 10 and not set(confirmed) - there[replicas[0].host.name]
+    assert (found["source"]["lost"] > 0) is (point == "AFTER_COMMIT")
+    assert found["source"]["back"] == found["source"]["stale"] == 0
+    assert found["replicas"]["lost"] == found["replicas"]["back"] == 0
+    start_again(source)

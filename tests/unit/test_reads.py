@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import copy
+import json
+from pathlib import Path
+
 import pytest
 
 from proving.reads import judge, older, parsed
@@ -110,3 +114,86 @@ def test_only_one_connection_by_itself_may_not_go_back_among_replicas(looks, the
 def test_a_server_without_a_row_shows_none():
     assert parsed([[1.0, 1.1, 1, "source", ""]])[0].newest == {}
     assert older(parsed([[1.0, 1.1, 1, "source", ""]]), [(0.5, 0, 1)]) == 1
+
+
+# What two readers of a dead source and of its replica kept (test_21 of tests/behaviours).
+CAPTURED = json.loads(
+    (Path(__file__).parent / "fixtures" / "reads-mariadb-10.11.json").read_text(encoding="utf-8")
+)
+
+
+def captured(point, change=None):
+    """The verdict on a captured run, after something was changed in a copy of it."""
+    made = copy.deepcopy(CAPTURED[point])
+    if change:
+        change(made)
+    there = {"replica": {tuple(row) for row in made["replica"]}}
+    confirmed = {(client, number): moment for client, number, moment in made["confirmed"]}
+    return judge(made, there, confirmed)
+
+
+def newest(reads):
+    """(writer, number) of the first writer's newest row in the last of some reads."""
+    number = reads[-1][-1].partition(",")[0].partition(":")[2]
+    return [0, int(number)]
+
+
+def lose(made):
+    """No server has a row that the source's reader was shown."""
+    made["replica"].remove(newest(made["readers"][0]["reads"]))
+
+
+def lead(made):
+    """The source's reader is led to the replica, which shows what it has."""
+    most = dict(sorted(made["replica"]))
+    words = ",".join(f"{client}:{number}" for client, number in most.items())
+    made["readers"][0]["reads"].append([90.0, 90.1, 2, "replica", words])
+
+
+def lead_and_lose(made):
+    lead(made)
+    shown = newest(made["readers"][0]["reads"][:-1])
+    made["replica"].remove(shown)
+    # The writer has gone on there.
+    made["replica"].append([0, shown[1] + 1])
+    made["readers"][0]["reads"][-1][-1] += f",0:{shown[1] + 1}"
+
+
+def turn_round(port):
+    """The last two reads of a reader in the wrong order: the same connection goes back."""
+
+    def change(made):
+        reads = made["readers"][port]["reads"]
+        place = next(n for n in range(1, len(reads)) if reads[n][-1] != reads[n - 1][-1])
+        reads[place][-1], reads[place - 1][-1] = reads[place - 1][-1], reads[place][-1]
+
+    return change
+
+
+def test_a_captured_run_without_a_mistake_is_judged_so():
+    found = captured("AFTER_SYNC")
+    assert told(found) == {**NONE, "ahead": found["source"]["ahead"]}
+    assert (found["replicas"]["lost"], found["replicas"]["back"]) == (0, 0)
+    assert found["source"]["reads"] > 5 and found["source"]["rows"] > 10
+    assert captured("AFTER_SYNC", lead)["source"]["back"] == 0
+
+
+def test_a_captured_control_has_rows_that_were_read_and_lost():
+    found = captured("AFTER_COMMIT")
+    assert found["source"]["lost"] > 0 and found["replicas"]["lost"] == 0
+    assert captured("AFTER_COMMIT", lead)["source"]["back"] > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "port", "names"),
+    [
+        (lose, "source", {"lost"}),
+        (lead_and_lose, "source", {"lost", "back"}),
+        (turn_round(0), "source", {"back", "stale"}),
+        (turn_round(1), "replicas", {"back"}),
+    ],
+)
+def test_an_anomaly_that_is_put_into_a_captured_run_is_found(change, port, names):
+    before, found = (captured("AFTER_SYNC", each)[port] for each in (None, change))
+    kinds = {"lost", "back", "stale"} & set(found)
+    assert {name for name in kinds if found[name] > before[name]} == names
