@@ -440,9 +440,8 @@ def wrong(record: dict[str, Any]) -> bool:
 
 
 def misread(record: dict[str, Any]) -> bool:
-    """Whether readers saw what they may not: a row of the source that was lost, or time that went
-    back by one port. A source that lives still has readers when the new one has begun, until the
-    router looks again; without a switchover it has them for good.
+    """Whether readers saw what they may not: a row that was lost, or time that went back by one
+    port. A source that lives still has readers when the new one has begun.
     """
     read, fault = record.get("read"), FAULTS[record["case"]]
     if not read:
@@ -451,8 +450,7 @@ def misread(record: dict[str, Any]) -> bool:
     amiss = read["replicas"]["back"]
     if not (fault.reads_lost or record["server"] in fault.may_lose):
         amiss += sum(read[port]["lost"] for port in PORTS)
-        amiss += 0 if fault.lives else read["source"]["back"]
-        amiss += 0 if fault.lives or fault.again else read["source"]["stale"]
+        amiss += 0 if fault.lives else read["source"]["back"] + read["source"]["stale"]
     return bool(amiss)
 
 

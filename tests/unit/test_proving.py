@@ -391,9 +391,6 @@ def seen_by_readers(source=None, replicas=None):
         # It lives, and has readers beside the new source: they may be late, and see nothing lost.
         ("apart", {"back": 1, "stale": 1}, {}, False),
         ("apart", {"lost": 1}, {}, True),
-        # After a switchover until the router looks again.
-        ("switching", {"stale": 1}, {}, False),
-        ("switching", {"back": 1}, {}, True),
         # Confirmed rows may be lost, or rows may be shown before a replica has them.
         ("async", {"lost": 1, "back": 1}, {"lost": 1}, False),
         ("after-commit", {"lost": 1, "back": 1}, {}, False),
@@ -402,8 +399,7 @@ def seen_by_readers(source=None, replicas=None):
     ],
 )
 def test_what_readers_may_not_see(case, source, replicas, expected):
-    switched = SWITCHED if case == "switching" else {}
-    one = record(case=case, read=seen_by_readers(source, replicas), **switched)
+    one = record(case=case, read=seen_by_readers(source, replicas))
     assert wrong(one) is expected
     schema().validate([evidence.kept(one)])
 
