@@ -251,6 +251,11 @@ def is_running(channel: dict[str, Any]) -> bool:
     return channel["Slave_IO_Running"] != "No" or channel["Slave_SQL_Running"] != "No"
 
 
+def is_interrupted(channel: dict[str, Any], kept: Kept) -> bool:
+    """Whether this service died while the server applied the relay log by position."""
+    return bool(kept.mode()) and channel["Using_Gtid"] == NO_GTID
+
+
 def apply_by_position(replica: Replica, left: list[Group]) -> None:
     """Have the server apply transactions of its relay log, and wait for that.
 
@@ -405,7 +410,10 @@ def main() -> int:
         replica.channel()
         return 0
     channel = replica.channel()
-    if channel and is_running(channel):
+    if channel and is_interrupted(channel, kept):
+        # By position nothing is discarded.
+        replica.rows("STOP SLAVE")
+    elif channel and is_running(channel):
         print("its threads run already: nothing was done")
         return 0
     outcome = recover(replica, kept, channel) if channel else Outcome(True, "it follows no source")

@@ -262,3 +262,16 @@ def test_a_server_that_is_kept_from_replicating_stays_so(tmp_path, text, held):
     if text is not None:
         file.write_text(text, encoding="utf-8")
     assert program.is_held(str(file)) is held
+
+
+@pytest.mark.parametrize(
+    "mode,using,interrupted",
+    [("Slave_Pos", "No", True), ("", "No", False), ("Slave_Pos", "Slave_Pos", False)],
+)
+def test_an_applier_by_position_is_its_own_only_if_it_was_interrupted(
+    tmp_path, mode, using, interrupted
+):
+    kept = program.Kept(str(tmp_path / "3306.json"))
+    if mode:
+        kept.begin(mode)
+    assert program.is_interrupted({"Using_Gtid": using}, kept) is interrupted
