@@ -200,3 +200,5 @@ def test_a_step_that_this_machine_cannot_take_is_not_passed():
     )
     assert certified.attempt("a", lambda: "30 modules").outcome == PASSED
     assert certified.attempt("a", lambda: sys.exit("wrong")).outcome == FAILED
+    slow = "galaxy: error: galaxy-importer says:\nERROR: Timeout on call to ansible-lint"
+    assert certified.attempt("a", lambda: sys.exit(slow)).outcome == OPEN
