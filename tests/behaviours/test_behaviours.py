@@ -298,8 +298,9 @@ def let_one_wait(source, replicas, away, point="AFTER_SYNC"):
     source.clients(1)
     source.on()
     before = rows(source)
-    for replica in replicas:
-        eventually(lambda replica=replica: rows(replica) == before, "all have the same rows")
+    eventually(
+        lambda: all(rows(replica) == before for replica in replicas), "all have the same rows"
+    )
     for replica in away:
         replica.io("STOP")
     connection = source.connect()

@@ -23,7 +23,7 @@ BOOT = "/proc/sys/kernel/random/boot_id"
 
 def outcome_path(server_port: int) -> str:
     """Where the service keeps what it did at the last start."""
-    return f"/var/lib/dbre-semisync-received/{server_port}.json"
+    return f"/var/lib/dbre-semisync-received-{server_port}/outcome.json"
 
 
 def read_outcome(server_port: int) -> ReceivedOutcome | None:

@@ -49,7 +49,7 @@ StartLimitIntervalSec=0
 Type=oneshot
 User={now["user"]}
 ExecStart={now["python"]} {where["program"]} {where["settings"]}
-StateDirectory=dbre-semisync-received
+StateDirectory={received_place.unit(member.port)}
 TimeoutStartSec=infinity
 Restart=on-failure
 RestartSec=10
@@ -140,4 +140,7 @@ def gone(member: Member, now: Received) -> ReceivedGone:
     order = ["service", "settings", *([] if now["shared"] else ["program"])]
     files = [where["option"], link, *(where[name] for name in order)]
     there = {*now["files"], *([link] if now["enabled"] else [])}
-    return {"gone": [path for path in files if path in there]}
+    made = [path for path in files if path in there]
+    # systemd made it for the service.
+    folder = os.path.dirname(received_outcome.outcome_path(member.port))
+    return {"gone": [*made, folder] if made else []}

@@ -49,6 +49,10 @@ class NotCoveredError(Exception):
     """The relay log cannot be applied by position; the text says why."""
 
 
+class OvertakenError(Exception):
+    """A role change or a person has changed the channel; the text says what was seen."""
+
+
 class Group(NamedTuple):
     """A transaction of a relay log.
 
@@ -197,6 +201,12 @@ def left_of(groups: list[Group], applied: dict[int, int]) -> list[Group]:
     rest = groups[left[0] :]
     if len(left) != len(rest):
         raise NotCoveredError("transactions that are applied come after others that are not")
+    latest: dict[int, int] = {}
+    for one in groups:
+        if one.gtid[2] <= latest.get(one.gtid[0], -1):
+            # Without gtid_strict_mode: then a number does not say what is applied.
+            raise NotCoveredError(f"{text_of(one.gtid)} is out of order")
+        latest[one.gtid[0]] = one.gtid[2]
     if any(one.xa for one in rest):
         raise NotCoveredError("it has XA transactions")
     return [one for one in rest if one.end]
@@ -256,6 +266,16 @@ def is_interrupted(channel: dict[str, Any], kept: Kept) -> bool:
     return bool(kept.mode()) and channel["Using_Gtid"] == NO_GTID
 
 
+def is_past(channel: dict[str, Any], file: str, place: int) -> bool:
+    """Whether the applier has reached a place of the relay log, whose files are numbered."""
+
+    def number(name: str) -> int:
+        return int(name.rpartition(".")[2])
+
+    now = (number(channel["Relay_Log_File"]), int(channel["Relay_Log_Pos"]))
+    return now >= (number(file), place)
+
+
 def apply_by_position(replica: Replica, left: list[Group]) -> None:
     """Have the server apply transactions of its relay log, and wait for that.
 
@@ -277,7 +297,12 @@ def apply_by_position(replica: Replica, left: list[Group]) -> None:
         channel, applied = replica.channel(), replica.applied()
         if all(applied.get(domain, -1) >= number for domain, number in wanted.items()):
             break
+        if channel.get("Using_Gtid") != NO_GTID:
+            raise OvertakenError("its channel was changed meanwhile")
         if channel["Slave_SQL_Running"] == "No":
+            # What the server filters it does not record.
+            if not int(channel["Last_SQL_Errno"] or 0) and is_past(channel, until, end):
+                break
             raise NotCoveredError(f"the applier stopped: {channel['Last_SQL_Error'] or 'no error'}")
         time.sleep(POLL)
     replica.rows("STOP SLAVE")
@@ -333,6 +358,9 @@ class Outcome(NamedTuple):
     applied: int = 0
 
 
+NO_CHANNEL = Outcome(True, "it follows no source")
+
+
 def recover(replica: Replica, kept: Kept, channel: dict[str, Any]) -> Outcome:
     """Apply what the replica has received, while none of its threads runs.
 
@@ -347,16 +375,18 @@ def recover(replica: Replica, kept: Kept, channel: dict[str, Any]) -> Outcome:
         if int(channel["SQL_Delay"] or 0):
             raise NotCoveredError(f"it is delayed by {channel['SQL_Delay']} s")
         left = left_of(groups_of(replica.relay_log()), replica.applied())
-        if left:
-            kept.begin(mode)
-            apply_by_position(replica, left)
         outcome = Outcome(True, "everything that it had received is applied", len(left))
     except (NotCoveredError, OSError) as error:
-        if replica.channel()["Using_Gtid"] == NO_GTID:
-            raise
+        left = []
         outcome = Outcome(False, f"its relay log cannot be applied by position: {error}")
+    purge = replica.variable("relay_log_purge")
+    if left:
+        kept.begin(mode)
+        apply_by_position(replica, left)
     if replica.channel()["Using_Gtid"] == NO_GTID:
         replica.rows(f"CHANGE MASTER TO MASTER_USE_GTID = {mode}")
+        # With RELAY_LOG_FILE the server switches it off, and on again.
+        replica.rows(f"SET GLOBAL relay_log_purge = {purge}")
     return outcome
 
 
@@ -416,7 +446,12 @@ def main() -> int:
     elif channel and is_running(channel):
         print("its threads run already: nothing was done")
         return 0
-    outcome = recover(replica, kept, channel) if channel else Outcome(True, "it follows no source")
+    try:
+        outcome = recover(replica, kept, channel) if channel else NO_CHANNEL
+    except OvertakenError as error:
+        kept.write(overtaken=str(error))
+        print(f"{error}: nothing more is done")
+        return 0
     replica.rows("START ALL SLAVES")
     applier = applier_soon(replica) if channel else None
     kept.write(outcome=outcome._asdict(), applier=applier, at=time.time())

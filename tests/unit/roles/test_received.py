@@ -131,6 +131,9 @@ def test_what_the_server_has_applied_is_not_applied_again(applied, left):
         # A domain that was applied ahead of another.
         (log(transaction(7), transaction(3, domain=1)), "1-1-3", "come after others"),
         (log(gtid(7, flags=64 | 1), event(38)), "", "XA"),
+        # Without gtid_strict_mode.
+        (log(transaction(9), transaction(7)), "0-1-8", "come after others|out of order"),
+        (log(transaction(9), transaction(7)), "0-1-6", "out of order"),
     ],
 )
 def test_what_no_position_separates_is_not_applied(data, applied, words):
@@ -150,6 +153,9 @@ class FakeReplica:
             "Using_Gtid": "Slave_Pos",
             "SQL_Delay": 0,
             "Last_SQL_Error": "",
+            "Last_SQL_Errno": 0,
+            "Relay_Log_File": "r.1",
+            "Relay_Log_Pos": 4,
             **channel,
         }
 
@@ -164,6 +170,9 @@ class FakeReplica:
 
     def channel(self):
         return dict(self.row)
+
+    def variable(self, _name):
+        return "0"
 
     def applied(self):
         return program.position_of(self.position)
@@ -196,6 +205,7 @@ def test_it_is_applied_by_position_and_the_channel_returns_to_gtids(tmp_path):
         ("START SLAVE SQL_THREAD UNTIL RELAY_LOG_FILE = %s, RELAY_LOG_POS = %s", "r.0", len(WHOLE)),
         ("STOP SLAVE",),
         ("CHANGE MASTER TO MASTER_USE_GTID = Slave_Pos",),
+        ("SET GLOBAL relay_log_purge = 0",),
     ]
     # If it dies in between, the next one knows where it came from.
     assert kept.mode() == "Slave_Pos"
@@ -206,7 +216,7 @@ def test_one_that_was_interrupted_goes_on_and_returns_to_gtids(tmp_path):
     program.Kept(str(tmp_path / "3306.json")).begin("Current_Pos")
     outcome, _kept = recovered(replica, tmp_path)
     assert (outcome.complete, outcome.applied) == (True, 1)
-    assert replica.statements[-1] == ("CHANGE MASTER TO MASTER_USE_GTID = Current_Pos",)
+    assert replica.statements[-2] == ("CHANGE MASTER TO MASTER_USE_GTID = Current_Pos",)
 
 
 def test_a_channel_by_position_is_left_as_it_is(tmp_path):
@@ -231,7 +241,7 @@ def test_what_cannot_be_applied_is_said_and_nothing_is_changed(replica, tmp_path
 
 
 def test_an_applier_that_stops_leaves_the_relay_log_where_it_is(tmp_path):
-    replica = FakeReplica([WHOLE], Last_SQL_Error="duplicate key")
+    replica = FakeReplica([WHOLE], Last_SQL_Error="duplicate key", Last_SQL_Errno=1062)
     replica.fails = True
     with pytest.raises(program.NotCoveredError, match="duplicate key"):
         recovered(replica, tmp_path)
@@ -275,3 +285,38 @@ def test_an_applier_by_position_is_its_own_only_if_it_was_interrupted(
     if mode:
         kept.begin(mode)
     assert program.is_interrupted({"Using_Gtid": using}, kept) is interrupted
+
+
+def test_what_the_server_filters_counts_as_applied_once_its_applier_is_past_it(tmp_path):
+    replica = FakeReplica([WHOLE])
+    replica.fails = True
+    assert recovered(replica, tmp_path)[0].complete
+    assert replica.row["Using_Gtid"] == "Slave_Pos"
+    behind = FakeReplica([WHOLE], Relay_Log_File="r.0", Relay_Log_Pos=4)
+    behind.fails = True
+    with pytest.raises(program.NotCoveredError, match="no error"):
+        recovered(behind, tmp_path)
+
+
+def test_a_channel_that_was_pointed_elsewhere_meanwhile_is_left_alone(tmp_path):
+    replica = FakeReplica([WHOLE])
+    replica.fails = True
+    real = replica.rows
+
+    def switched(statement, values=()):
+        made = real(statement, values)
+        if "SQL_THREAD" in statement:
+            replica.row["Using_Gtid"] = "Slave_Pos"
+        return made
+
+    replica.rows = switched
+    with pytest.raises(program.OvertakenError):
+        recovered(replica, tmp_path)
+    assert replica.statements[-1][0].startswith("START SLAVE SQL_THREAD")
+
+
+def test_an_interrupted_one_whose_relay_log_is_gone_returns_to_gtids(tmp_path):
+    replica = FakeReplica(FileNotFoundError("r.0"), Using_Gtid="No")
+    program.Kept(str(tmp_path / "3306.json")).begin("Slave_Pos")
+    assert not recovered(replica, tmp_path)[0].complete
+    assert replica.row["Using_Gtid"] == "Slave_Pos"
