@@ -134,6 +134,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     lock_holder,
     log_facts,
     log_in,
+    received_outcome,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
     FirstLookPlan,
@@ -227,7 +228,9 @@ def reach(module: AnsibleModule, user: str, peer: Peer) -> str:
 def first_look(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
     """What a failover asks of a replica; of a server that is none, only its state."""
     try:
-        info = marker.patiently(lambda: state.read_for_roles(module))
+        info = received_outcome.settled(
+            lambda: marker.patiently(lambda: state.read_for_roles(module))
+        )
     except state.UNREADABLE as error:
         module.fail_json(**state.unreadable(error, module.params))
     if not info["channel"]:

@@ -424,7 +424,7 @@ class ReceivedOutcome(TypedDict):
     """What that service did at the server's last start."""
 
     outcome: ReceivedWords
-    # The thread that it started; None if there is none.
+    # The thread that it started; None if there is none. at: the host's clock.
     applier: Thread | None
     at: float
 

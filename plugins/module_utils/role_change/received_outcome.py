@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import json
+import os
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
@@ -15,9 +18,16 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import ReceivedOutcome, Variables
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        ReceivedOutcome,
+        RoleState,
+        Variables,
+    )
 
 APPLIERS = "SELECT TID AS tid FROM information_schema.PROCESSLIST WHERE COMMAND = 'Slave_SQL'"
+SETTINGS = "/etc/dbre-semisync/received-%s.json"
+# Seconds after a server's start in which the service is waited for, and for how long.
+YOUNG, PATIENCE, POLL = 600, 15.0, 0.2
 BOOT = "/proc/sys/kernel/random/boot_id"
 
 
@@ -34,6 +44,25 @@ def read_outcome(server_port: int) -> ReceivedOutcome | None:
         return cast("ReceivedOutcome", kept) if {*kept} >= {"outcome", "applier"} else None
     except (OSError, ValueError, TypeError):
         return None
+
+
+def at_work(info: RoleState) -> bool:
+    """Whether the service is there and has not said yet what it did at the server's start."""
+    port, uptime = int(info["variables"].get("port") or 0), info["uptime"]["seconds"]
+    if info["engine"] != "mariadb" or uptime > YOUNG or not os.path.exists(SETTINGS % port):
+        return False
+    kept = read_outcome(port)
+    return kept is None or kept["at"] < info["clock"] - uptime - 2
+
+
+def settled(read: Callable[[], RoleState]) -> RoleState:
+    """The state of a server, read again until the service has done its work, for a while."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        info = read()
+        if not at_work(info) or time.monotonic() > end:
+            return info
+        time.sleep(POLL)
 
 
 def received_applied(server: Server, names: Names, variables: Variables) -> bool:

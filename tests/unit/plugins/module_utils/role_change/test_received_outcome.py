@@ -87,3 +87,34 @@ def test_an_outcome_that_cannot_be_read_says_nothing(monkeypatch, tmp_path, text
     file.write_text(text, encoding="utf-8")
     assert received_outcome.read_outcome(3306) is None
     assert not received_outcome.received_applied(Server([{"tid": 1}]), MARIADB, {"port": "3306"})
+
+
+def young(**changes):
+    made = {"engine": "mariadb", "variables": {"port": "3306"}, "uptime": {"seconds": 5}}
+    return {**made, "clock": 1000.0, **changes}
+
+
+@pytest.mark.parametrize(
+    "info,at,works",
+    [
+        (young(), 996.0, False),
+        (young(), 900.0, True),
+        (young(), None, True),
+        (young(uptime={"seconds": 86400}), None, False),
+        (young(engine="mysql"), None, False),
+    ],
+)
+def test_a_service_that_has_not_spoken_since_the_start_is_waited_for(
+    monkeypatch, tmp_path, info, at, works
+):
+    monkeypatch.setattr(received_outcome, "PATIENCE", 0.3)
+    monkeypatch.setattr(received_outcome, "POLL", 0.1)
+    kept = None if at is None else {"at": at}
+    monkeypatch.setattr(received_outcome, "read_outcome", lambda _port: kept)
+    assert not received_outcome.at_work(info), "it is not set up"
+    monkeypatch.setattr(received_outcome, "SETTINGS", str(tmp_path / "%s"))
+    (tmp_path / "3306").write_text("", encoding="utf-8")
+    assert received_outcome.at_work(info) is works
+    asked = []
+    assert received_outcome.settled(lambda: asked.append(1) or info) is info
+    assert (len(asked) > 1) is works
