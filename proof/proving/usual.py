@@ -153,8 +153,8 @@ def faults(made: dict[str, Fault]) -> dict[str, Fault]:
                                 takeover=with_consents(made["candidate"].takeover)),
         "usual-lossless": like("cut", before=promise, variables=lossless, mostly="proven",
                                words="power cut of the source, which promises lossless"),
-        "usual-received": like("synced", before=promise_and_count, variables=lossless, mostly="proven",
-                               may_lose=(), accept=(),
+        "usual-received": like("synced", before=promise_and_count, variables=lossless,
+                               mostly="proven", may_lose=(), accept=(),
                                words="power cut of the source and of the acknowledger, which comes"
                                " back, with lossless"),
         "usual-off": new("semi-sync is switched off by hand 5 s before the source's power cut",

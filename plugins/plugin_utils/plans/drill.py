@@ -78,7 +78,11 @@ def refusals(members: list[Member], settings: Settings, units: dict[str, str | N
 
 
 def starts_its_channel(info: Info) -> bool:
-    """Whether a replica's channel starts by itself with its server."""
+    """Whether a replica's channel starts by itself with its server, or plans/received.py's service
+    starts it.
+    """
+    if (info.get("received") or {}).get("enabled"):
+        return True
     values = [
         where[name]
         for where in (

@@ -488,3 +488,10 @@ def test_a_drill_in_words():
     assert "no writer was blocked, longest insert 9.0 ms" in drill_outcome.drill_line(
         judged(TWO, other(before() + away() + after()))
     )
+
+
+def test_a_replica_whose_service_starts_replication_is_drilled():
+    pair = members(timeout="10000")
+    pair[1].info["option_files"]["options"]["skip_slave_start"] = ""
+    pair[1].info["received"] = {"enabled": True}
+    assert refusals(pair, SETTINGS, {}) == []
