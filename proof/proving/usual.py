@@ -72,8 +72,10 @@ def promise(scene: Scene) -> None:
 
 
 def promise_and_count(scene: Scene) -> None:
-    """The same; MariaDB counts a connection that has ended until it notices."""
+    """The same, and on the disk; MariaDB counts a connection that has ended until it notices."""
     promise(scene)
+    for host in scene.machines.replicas:
+        host.shell("sync")
     clients = f"SHOW GLOBAL STATUS LIKE '{scene.machines.statuses['clients']}'"
     scene.source.until(clients, str(len(scene.machines.replicas)))
 
