@@ -13,6 +13,9 @@ from support.eventually import eventually
 from support.live_hosts import PROJECT, hosts, playbook_environment, run
 
 # Consul is in no release of Debian after 11.
+# It installs name servers and Consul.
+pytestmark = pytest.mark.long
+
 INSTALL = """
 set -e
 export DEBIAN_FRONTEND=noninteractive

@@ -10,6 +10,9 @@ from support.eventually import eventually
 from support.live_hosts import LABEL, run
 from support.virtual_address import VirtualAddress, address_of
 
+# It waits for keepalived again and again.
+pytestmark = pytest.mark.long
+
 TURN = "virtual-address"
 # Port 8008 says 200 while the file is there.
 ANSWER = """\
