@@ -81,7 +81,8 @@ def starts_its_channel(info: Info) -> bool:
     """Whether a replica's channel starts by itself with its server, or plans/received.py's service
     starts it.
     """
-    if (info.get("received") or {}).get("enabled"):
+    service = info.get("received")
+    if service and service["enabled"]:
         return True
     values = [
         where[name]
