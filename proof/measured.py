@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import tempfile
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+import kill_harness
+
 One = TypeVar("One")
+Wanted = TypeVar("Wanted")
 
 
 def of_each(servers: Iterable[str], measure: Callable[[str, pathlib.Path], list[One]]) -> list[One]:
@@ -17,6 +22,19 @@ def of_each(servers: Iterable[str], measure: Callable[[str, pathlib.Path], list[
         with tempfile.TemporaryDirectory() as folder:
             found += measure(server, pathlib.Path(folder))
     return found
+
+
+def one_by_one(
+    wanted: Iterable[Wanted], minutes: float, make: Callable[[Wanted], One]
+) -> Iterator[One]:
+    """What is made of each, printed as a line of JSON; none is begun after so many minutes."""
+    until = kill_harness.deadline(minutes)
+    for one in wanted:
+        if time.monotonic() > until:
+            break
+        made = make(one)
+        print(json.dumps(made), flush=True)
+        yield made
 
 
 def publish(text: str, document: pathlib.Path | None, mark: str) -> None:

@@ -15,10 +15,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
+import itertools
 import json
 import os
 import pathlib
-import signal
 import sys
 import tempfile
 import time
@@ -27,7 +27,7 @@ from typing import Any
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
-from measured import publish  # noqa: E402
+from measured import one_by_one, publish  # noqa: E402
 from support.acknowledged import RELEASES, Writers, judge, rows_of, same_data  # noqa: E402
 from support.dying import certificate  # noqa: E402
 from support.live_hosts import Host, hosts, playbook, run  # noqa: E402
@@ -202,17 +202,12 @@ def main() -> int:
     parser.add_argument("--switchovers", type=int, default=3, help="of each cycle")
     parser.add_argument("--minutes", type=float, default=600, help="begin no further cycle then")
     opts = parser.parse_args()
-    # To be ended is to be interrupted: the hosts are removed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    until = time.monotonic() + 60 * opts.minutes
     records = json.loads(EVIDENCE.read_text(encoding="utf-8")) if EVIDENCE.exists() else []
-    made = []
+    made: list[dict[str, Any]] = []
     routers, servers = opts.router or ["keepalived"], opts.server or ["mysql", "mariadb"]
-    for router, server in [(one, two) for one in routers for two in servers] * opts.count:
-        if time.monotonic() > until:
-            break
-        made.append(once(router, server, opts.switchovers))
-        print(json.dumps(made[-1]), flush=True)
+    wanted: list[tuple[str, str]] = list(itertools.product(routers, servers)) * opts.count
+    for one in one_by_one(wanted, opts.minutes, lambda way: once(*way, opts.switchovers)):
+        made.append(one)
         lines = ",\n".join(json.dumps(record) for record in records + made)
         EVIDENCE.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
         publish(table(records + made), DOCUMENT, MARK)

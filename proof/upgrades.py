@@ -201,16 +201,13 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=600, help="begin no further run then")
     parser.add_argument("--document", type=pathlib.Path)
     opts = parser.parse_args()
-    # To be ended is to be interrupted: the hosts are removed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    until = time.monotonic() + 60 * opts.minutes
     runs = json.loads(STATE.read_text(encoding="utf-8")) if STATE.exists() else []
-    made = []
-    for wanted in [way for way in ways(opts.way, opts.tarballs) for _turn in range(opts.count)]:
-        if time.monotonic() > until:
-            break
-        made.append(once(wanted, opts.killed, opts.clients, opts.pause))
-        print(json.dumps(made[-1]), flush=True)
+    made: list[dict[str, Any]] = []
+    wanted = [way for way in ways(opts.way, opts.tarballs) for _turn in range(opts.count)]
+    for one in measured.one_by_one(
+        wanted, opts.minutes, lambda way: once(way, opts.killed, opts.clients, opts.pause)
+    ):
+        made.append(one)
         STATE.parent.mkdir(parents=True, exist_ok=True)
         STATE.write_text(json.dumps(runs + made), encoding="utf-8")
     measured.publish(document(runs + made), opts.document, MARK)

@@ -20,12 +20,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import d
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.received_shapes import Received
     from ansible_collections.dbre.semisync.plugins.types.shapes import (
         Backlog,
         Info,
         OnHost,
         OptionFiles,
-        Received,
         State,
     )
 

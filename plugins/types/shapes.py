@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Literal, NotRequired, TypedDict
 
     from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beats
+    from ansible_collections.dbre.semisync.plugins.types.received_shapes import Received
 
     Side = Literal["source", "replica"]
     # A server's own name -> its value, as text; None for a name that it does not have.
@@ -404,45 +405,6 @@ class Heartbeat(TypedDict):
     enabled: bool
     active: bool
     said: str
-
-
-class Received(TypedDict):
-    """The service that applies what a MariaDB replica had received (role_change/received_place.py):
-    path -> text of its files.
-    """
-
-    python: str
-    # The system account of the server; empty if it has no name.
-    user: str
-    files: dict[str, str]
-    enabled: bool
-    # Whether another server of the host has the service too.
-    shared: bool
-
-
-class ReceivedOutcome(TypedDict):
-    """What that service did at the server's last start."""
-
-    outcome: ReceivedWords
-    # The thread that it started; None if there is none. at: the host's clock.
-    applier: Thread | None
-    at: float
-
-
-class Thread(TypedDict):
-    """A thread, its start in the kernel's ticks, and the kernel by its boot_id."""
-
-    boot: str
-    tid: int
-    ticks: int
-
-
-class ReceivedWords(TypedDict):
-    """Whether everything that it had received is applied, in words, and how many by position."""
-
-    complete: bool
-    words: str
-    applied: int
 
 
 class SeedMarker(TypedDict):

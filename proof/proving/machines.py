@@ -4,6 +4,7 @@ on this machine. SEMISYNC_LAB must be set before this is imported: a lab for eac
 
 from __future__ import annotations
 
+import abc
 import concurrent.futures
 import hashlib
 import json
@@ -338,7 +339,7 @@ def copy(disk: pathlib.Path, to: pathlib.Path) -> None:
     run("cp", "--sparse=always", disk, to)
 
 
-class Beside:
+class Beside(abc.ABC):
     """Clients beside this process, in the hosts' network.
 
     Args:
@@ -353,9 +354,9 @@ class Beside:
         self.log = folder / f"{name}.log"
         self.stop_file, self.result = folder / f"stop-{begun}", folder / f"{name}.json"
 
+    @abc.abstractmethod
     def command(self) -> list[object]:
         """The words of a program and its arguments."""
-        raise NotImplementedError
 
     def start(self) -> None:
         """Let them begin; each has when this returns."""

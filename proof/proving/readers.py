@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from typing import Any
 
 from proving import evidence
@@ -44,51 +45,49 @@ def moved(made: list[Record], port: str) -> str:
     return f"{summed(made, port, 'moved')} of {summed(made, port, 'readers')}"
 
 
-def of_source(records: list[Record]) -> list[str]:
-    lines = head(
-        "fault", "server", "cycles", "confirmed rows lost", "reads", "rows seen",
-        "seen and lost", "cycles with such a row", "time went back", "stale reads",
-        "readers that were led to another server", "reads that lacked what a replica had shown",
-        "seconds without an answer: median, worst",
-    )  # fmt: skip
+def lines_of(
+    records: list[Record], titles: tuple[str, ...], cells: Callable[[list[Record]], list[Any]]
+) -> list[str]:
+    """A table with a line for each fault and server."""
+    lines = head("fault", "server", "cycles", *titles)
     for case, version, made in of_faults(records):
-        lines.append(
-            row(
-                FAULTS[case].words,
-                version,
-                len(made),
-                total(made, "lost"),
-                *(summed(made, "source", name) for name in ("reads", "rows", "lost")),
-                cycles_with(made, "source", "lost"),
-                *(summed(made, "source", name) for name in ("back", "stale")),
-                moved(made, "source"),
-                summed(made, "source", "ahead"),
-                gaps(made, "source"),
-            )
-        )
+        lines.append(row(FAULTS[case].words, version, len(made), *cells(made)))
     return lines
 
 
-def of_replicas(records: list[Record]) -> list[str]:
-    lines = head(
-        "fault", "server", "cycles", "reads", "rows seen", "seen and lost",
-        "time went back on a connection", "the next replica lagged", "cycles with that",
-        "readers that were led to another server", "seconds without an answer: median, worst",
-    )  # fmt: skip
-    for case, version, made in of_faults(records):
-        lines.append(
-            row(
-                FAULTS[case].words,
-                version,
-                len(made),
-                *(summed(made, "replicas", name) for name in ("reads", "rows", "lost", "back")),
-                summed(made, "replicas", "behind"),
-                cycles_with(made, "replicas", "behind"),
-                moved(made, "replicas"),
-                gaps(made, "replicas"),
-            )
-        )
-    return lines
+SOURCE = (
+    "confirmed rows lost", "reads", "rows seen", "seen and lost", "cycles with such a row",
+    "time went back", "stale reads", "readers that were led to another server",
+    "reads that lacked what a replica had shown", "seconds without an answer: median, worst",
+)  # fmt: skip
+
+
+def of_source(made: list[Record]) -> list[Any]:
+    return [
+        total(made, "lost"),
+        *(summed(made, "source", name) for name in ("reads", "rows", "lost")),
+        cycles_with(made, "source", "lost"),
+        *(summed(made, "source", name) for name in ("back", "stale")),
+        moved(made, "source"),
+        summed(made, "source", "ahead"),
+        gaps(made, "source"),
+    ]
+
+
+REPLICAS = (
+    "reads", "rows seen", "seen and lost", "time went back on a connection",
+    "the next replica lagged", "cycles with that", "readers that were led to another server",
+    "seconds without an answer: median, worst",
+)  # fmt: skip
+
+
+def of_replicas(made: list[Record]) -> list[Any]:
+    return [
+        *(summed(made, "replicas", name) for name in ("reads", "rows", "lost", "back", "lagged")),
+        cycles_with(made, "replicas", "lagged"),
+        moved(made, "replicas"),
+        gaps(made, "replicas"),
+    ]
 
 
 def words_of(record: Record) -> str:
@@ -111,8 +110,8 @@ def document(records: list[Record]) -> str:
     ended = "; ".join(map(words_of, amiss))
     told = f"Cycles in which a reader saw what it may not: {len(amiss)}"
     parts = [
-        ["By the writers' port:", "", *of_source(made)],
-        ["By the readers' port:", "", *of_replicas(made)],
+        ["By the writers' port:", "", *lines_of(made, SOURCE, of_source)],
+        ["By the readers' port:", "", *lines_of(made, REPLICAS, of_replicas)],
         [f"{told} ({ended})." if amiss else f"{told}."],
         [f"Cycles without a takeover, of which no reads are judged: {len(its) - len(made)}."],
         of_the_rest(records),

@@ -101,7 +101,7 @@ def shown(reads: Iterable[Read]) -> list[Known]:
 
 
 def longest_gap(reads: Iterable[Read]) -> float:
-    """Seconds between two answers, whoever was answered."""
+    """Seconds between two answers, to any of them."""
     ends = sorted(read.end for read in reads)
     return round(max((b - a for a, b in itertools.pairwise(ends)), default=0.0), 1)
 
@@ -130,7 +130,7 @@ def judge(
     """What is kept of a cycle's reads: of the readers by the writers' port, which leads to the
     source, and of those by the readers' port, which leads to the replicas.
 
-    back is wrong of either. behind is not: another replica may have applied less. Nor is ahead, how
+    back is wrong of either. lagged is not: another replica may have applied less. Nor is ahead, how
     many reads of the source lacked what a replica had shown before: that one may apply a row before
     the source knows that it has received it.
 
@@ -150,9 +150,9 @@ def judge(
     told = [(moment, client, number) for (client, number), moment in confirmed.items()]
     source["stale"] = older(of_source, told + shown(of_source))
     source["ahead"] = older(of_source, shown(of_replicas))
-    replicas.update(back=0, behind=0)
+    replicas.update(back=0, lagged=0)
     for reads in by_port["replicas"]:
         alone = within_connections(reads, there, lost)
         replicas["back"] += len(alone)
-        replicas["behind"] += len(gone_back(reads, there, lost) - alone)
+        replicas["lagged"] += len(gone_back(reads, there, lost) - alone)
     return {"source": source, "replicas": replicas}

@@ -63,7 +63,7 @@ def wrong_with(command: str) -> list[str]:
         return wrong_variables(rest[0], None)
     if program in JUDGES:
         return JUDGES[program](rest)
-    return [] if program in OTHERS else [f"nobody judges {program}"]
+    return [] if program in OTHERS else [f"no check knows {program}"]
 
 
 # Playbooks

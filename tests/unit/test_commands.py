@@ -67,7 +67,7 @@ def test_a_variable_that_is_offered_and_not_used_would_be_found(monkeypatch):
         ("ansible-galaxy collection install dbre.semisynk", "dbre.semisynk"),
         ("molecule test -s maria", "no scenario maria"),
         ("nox -e doc-check", "no session doc-check"),
-        ("mysqldumpslow -s t", "nobody judges mysqldumpslow"),
+        ("mysqldumpslow -s t", "no check knows mysqldumpslow"),
     ],
 )
 def test_a_command_that_cannot_work_is_found(command, words):

@@ -376,13 +376,13 @@ def port(**other):
 
 def seen_by_readers(source=None, replicas=None):
     of_source = port(**{"stale": 0, "ahead": 2, **(source or {})})
-    return {"source": of_source, "replicas": port(**{"behind": 0, **(replicas or {})})}
+    return {"source": of_source, "replicas": port(**{"lagged": 0, **(replicas or {})})}
 
 
 @pytest.mark.parametrize(
     ("case", "source", "replicas", "expected"),
     [
-        ("cut", {}, {"behind": 9}, False),
+        ("cut", {}, {"lagged": 9}, False),
         ("cut", {"lost": 1}, {}, True),
         ("cut", {"back": 1}, {}, True),
         ("cut", {"stale": 1}, {}, True),
@@ -416,7 +416,7 @@ def test_what_readers_saw_has_tables_of_its_own():
     control = record(case="after-commit", read=seen_by_readers({"lost": 4, "back": 30}))
     made = [
         record(read=seen_by_readers()),
-        record(read=seen_by_readers(replicas={"behind": 7, "without": 5.0})),
+        record(read=seen_by_readers(replicas={"lagged": 7, "without": 5.0})),
         control,
         record(verdict=REFUSED),
         {**record(case="after-commit"), **UNJUDGED},

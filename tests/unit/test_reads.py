@@ -51,7 +51,7 @@ def test_what_was_read_is_counted():
     }  # fmt: skip
     assert found["replicas"] == {
         "readers": 1, "reads": 1, "rows": 2, "moved": 0, "without": 0.0,
-        "lost": 0, "back": 0, "behind": 0,
+        "lost": 0, "back": 0, "lagged": 0,
     }  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def test_what_a_replica_has_shown_and_the_source_not_yet_is_no_mistake():
 )  # fmt: skip
 def test_only_one_connection_by_itself_may_not_go_back_among_replicas(looks, there, expected):
     found = judged([BEFORE], [looks], there)["replicas"]
-    assert (found["lost"], found["back"], found["behind"]) == expected
+    assert (found["lost"], found["back"], found["lagged"]) == expected
 
 
 def test_a_server_without_a_row_shows_none():

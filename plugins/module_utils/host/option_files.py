@@ -144,7 +144,10 @@ def own_name(name: str, suffix: str) -> str:
 
 
 def choose_place(
-    files: list[str], contents: dict[str, str], isdir: Callable[[str], bool], suffix: str = ""
+    files: list[str],
+    contents: dict[str, str],
+    isdir: Callable[[str], bool],
+    suffix: str = "",
 ) -> dict[str, str]:
     """The place at which our lines are read last.
 
@@ -163,7 +166,12 @@ def choose_place(
     if not existing:
         return {"kind": "block", "path": files[0] if files else "/etc/my.cnf"}
     for path in reversed(existing):
-        directory = _last_directory(path, contents, isdir, ())
+        directory = _last_directory(
+            path,
+            contents,
+            isdir,
+            (),
+        )
         if directory and not _sets_options_after_includes(contents[path]):
             return {"kind": "drop-in", "path": directory + "/" + own_name(DROP_IN, suffix)}
         if _has_group(contents[path]):
@@ -188,7 +196,10 @@ def _sets_options_after_includes(text: str) -> bool:
 
 
 def _last_directory(
-    path: str, contents: dict[str, str], isdir: Callable[[str], bool], seen: tuple[str, ...]
+    path: str,
+    contents: dict[str, str],
+    isdir: Callable[[str], bool],
+    seen: tuple[str, ...],
 ) -> str | None:
     """The last include directory that this file reaches, through the files it includes."""
     if path in seen:
@@ -197,7 +208,12 @@ def _last_directory(
         if kind == "dir" and isdir(target):
             return target
         if kind == "file":
-            deeper = _last_directory(target, contents, isdir, (*seen, path))
+            deeper = _last_directory(
+                target,
+                contents,
+                isdir,
+                (*seen, path),
+            )
             if deeper:
                 return deeper
     return None

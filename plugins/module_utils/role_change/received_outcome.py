@@ -12,17 +12,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import traces
-from ansible_collections.dbre.semisync.plugins.module_utils.server import sessions
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
-        ReceivedOutcome,
-        RoleState,
-        Variables,
-    )
+    from ansible_collections.dbre.semisync.plugins.types.received_shapes import ReceivedOutcome
+    from ansible_collections.dbre.semisync.plugins.types.shapes import RoleState, Variables
 
 APPLIERS = "SELECT TID AS tid FROM information_schema.PROCESSLIST WHERE COMMAND = 'Slave_SQL'"
 SETTINGS = "/etc/dbre-semisync/received-%s.json"
@@ -66,12 +61,14 @@ def settled(read: Callable[[], RoleState]) -> RoleState:
 
 
 def received_applied(server: Server, names: Names, variables: Variables) -> bool:
-    """Whether a MariaDB replica applied all that it had received when its server started last, and
-    the applier that the service started then is still the same thread.
-    """
+    """Whether a replica's applier is the one that began when all it had received was applied."""
     kept = read_outcome(int(variables.get("port") or 0)) if names.mariadb else None
     if not kept or kept["outcome"]["complete"] is not True or not kept["applier"]:
         return False
+    # Not at the top: every run on MariaDB imports this file for its paths.
+    from ansible_collections.dbre.semisync.plugins.module_utils.role_change import traces
+    from ansible_collections.dbre.semisync.plugins.module_utils.server import sessions
+
     tids = [int(row["tid"]) for row in sessions.if_allowed(server, APPLIERS) or []]
     if len(tids) != 1:
         return False

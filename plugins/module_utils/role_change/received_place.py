@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import dropin_place
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    dropin_place,
+    received_outcome,
+)
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
-        OnHost,
-        Received,
-    )
+    from ansible_collections.dbre.semisync.plugins.types.received_shapes import Received
+    from ansible_collections.dbre.semisync.plugins.types.shapes import OnHost
 
 PROGRAM = "/usr/local/lib/dbre-semisync/received.py"
-SETTINGS = answer_layout.FOLDER + "/received-*.json"
 STEM = "zz-dbre-semisync-received"
 
 
@@ -39,7 +39,7 @@ def paths(server_port: int, ours: str) -> dict[str, str]:
     """
     return {
         "program": PROGRAM,
-        "settings": SETTINGS.replace("*", str(server_port)),
+        "settings": received_outcome.SETTINGS % server_port,
         "service": f"{answer_layout.UNITS}/{unit(server_port)}.service",
         "option": dropin_place.place(ours, "drop-in", STEM),
     }
@@ -55,13 +55,15 @@ def read_received(server_port: int, on_host: OnHost) -> Received | None:
     if not on_host["pid"]:
         return None
     where = paths(server_port, on_host["option_files"]["path"])
-    link = enabled_link(server_port, on_host["unit"])
+    enabled = os.path.lexists(enabled_link(server_port, on_host["unit"]))
+    there = {path: text_if_any(path) for path in where.values() if os.path.exists(path)}
     return {
         "python": sys.executable,
         "user": owner(on_host["pid"]),
-        "files": {path: text_if_any(path) for path in where.values() if os.path.exists(path)},
-        "enabled": os.path.lexists(link),
-        "shared": bool(set(glob.glob(SETTINGS)) - {where["settings"]}),
+        "files": there,
+        "enabled": enabled,
+        "stands": enabled and len(there) == len(where),
+        "shared": bool(set(glob.glob(received_outcome.SETTINGS % "*")) - {where["settings"]}),
     }
 
 

@@ -28,7 +28,14 @@ NEVER = (10**6,)
 # First release of a MariaDB series that truncates unacknowledged transactions from its binary log
 # if it is started with init-rpl-role=SLAVE (MDEV-33465, release notes of each series; 11.3 has
 # none).
-TRUNCATES_SINCE = {(10, 6): 19, (10, 11): 9, (11, 1): 6, (11, 2): 5, (11, 4): 3, (11, 5): 2}
+TRUNCATES_SINCE = {
+    (10, 6): 19,
+    (10, 11): 9,
+    (11, 1): 6,
+    (11, 2): 5,
+    (11, 4): 3,
+    (11, 5): 2,
+}
 TRUNCATES_FROM = (11, 6)
 
 # First version with the new names, first without the old ones (mysql-server plugin/semisync; 9.5

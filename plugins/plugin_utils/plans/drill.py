@@ -82,7 +82,7 @@ def starts_its_channel(info: Info) -> bool:
     starts it.
     """
     service = info.get("received")
-    if service and service["enabled"]:
+    if service and service["stands"]:
         return True
     values = [
         where[name]

@@ -256,58 +256,6 @@ class Replica:
                 yield name, stream
 
 
-def is_running(channel: dict[str, Any]) -> bool:
-    """Whether one of its threads runs: then the server has discarded its relay log already."""
-    return channel["Slave_IO_Running"] != "No" or channel["Slave_SQL_Running"] != "No"
-
-
-def is_interrupted(channel: dict[str, Any], kept: Kept) -> bool:
-    """Whether this service died while the server applied the relay log by position."""
-    return bool(kept.mode()) and channel["Using_Gtid"] == NO_GTID
-
-
-def is_past(channel: dict[str, Any], file: str, place: int) -> bool:
-    """Whether the applier has reached a place of the relay log, whose files are numbered."""
-
-    def number(name: str) -> int:
-        return int(name.rpartition(".")[2])
-
-    now = (number(channel["Relay_Log_File"]), int(channel["Relay_Log_Pos"]))
-    return now >= (number(file), place)
-
-
-def apply_by_position(replica: Replica, left: list[Group]) -> None:
-    """Have the server apply transactions of its relay log, and wait for that.
-
-    Raises:
-        NotCoveredError: its applier has stopped.
-    """
-    (first, begin), last = left[0].start, left[-1]
-    until, end = last.end or last.start
-    replica.rows(
-        "CHANGE MASTER TO MASTER_USE_GTID = no, RELAY_LOG_FILE = %s, RELAY_LOG_POS = %s",
-        (os.path.basename(first), begin),
-    )
-    replica.rows(
-        "START SLAVE SQL_THREAD UNTIL RELAY_LOG_FILE = %s, RELAY_LOG_POS = %s",
-        (os.path.basename(until), end),
-    )
-    wanted = {one.gtid[0]: one.gtid[2] for one in left}
-    while True:
-        channel, applied = replica.channel(), replica.applied()
-        if all(applied.get(domain, -1) >= number for domain, number in wanted.items()):
-            break
-        if channel.get("Using_Gtid") != NO_GTID:
-            raise OvertakenError("its channel was changed meanwhile")
-        if channel["Slave_SQL_Running"] == "No":
-            # What the server filters it does not record.
-            if not int(channel["Last_SQL_Errno"] or 0) and is_past(channel, until, end):
-                break
-            raise NotCoveredError(f"the applier stopped: {channel['Last_SQL_Error'] or 'no error'}")
-        time.sleep(POLL)
-    replica.rows("STOP SLAVE")
-
-
 class Kept:
     """What outlasts this service: whether a channel is to return to GTIDs, and the last outcome.
 
@@ -358,6 +306,59 @@ class Outcome(NamedTuple):
     applied: int = 0
 
 
+def is_running(channel: dict[str, Any]) -> bool:
+    """Whether one of its threads runs: then the server has discarded its relay log already."""
+    return channel["Slave_IO_Running"] != "No" or channel["Slave_SQL_Running"] != "No"
+
+
+def is_interrupted(channel: dict[str, Any], kept: Kept) -> bool:
+    """Whether this service died while the server applied the relay log by position."""
+    return bool(kept.mode()) and channel["Using_Gtid"] == NO_GTID
+
+
+def is_past(channel: dict[str, Any], file: str, place: int) -> bool:
+    """Whether the applier has reached a place of the relay log, whose files are numbered."""
+
+    def number(name: str) -> int:
+        return int(name.rpartition(".")[2])
+
+    now = (number(channel["Relay_Log_File"]), int(channel["Relay_Log_Pos"]))
+    return now >= (number(file), place)
+
+
+def apply_by_position(replica: Replica, left: list[Group]) -> None:
+    """Have the server apply transactions of its relay log, and wait for that.
+
+    Raises:
+        NotCoveredError: its applier has stopped.
+        OvertakenError: its channel was changed.
+    """
+    (first, begin), last = left[0].start, left[-1]
+    until, end = last.end or last.start
+    replica.rows(
+        "CHANGE MASTER TO MASTER_USE_GTID = no, RELAY_LOG_FILE = %s, RELAY_LOG_POS = %s",
+        (os.path.basename(first), begin),
+    )
+    replica.rows(
+        "START SLAVE SQL_THREAD UNTIL RELAY_LOG_FILE = %s, RELAY_LOG_POS = %s",
+        (os.path.basename(until), end),
+    )
+    wanted = {one.gtid[0]: one.gtid[2] for one in left}
+    while True:
+        applied, channel = replica.applied(), replica.channel()
+        if channel.get("Using_Gtid") != NO_GTID:
+            raise OvertakenError("its channel was changed meanwhile")
+        if all(applied.get(domain, -1) >= number for domain, number in wanted.items()):
+            break
+        if channel["Slave_SQL_Running"] == "No":
+            # What the server filters it does not record.
+            if not int(channel["Last_SQL_Errno"] or 0) and is_past(channel, until, end):
+                break
+            raise NotCoveredError(f"the applier stopped: {channel['Last_SQL_Error'] or 'no error'}")
+        time.sleep(POLL)
+    replica.rows("STOP SLAVE")
+
+
 NO_CHANNEL = Outcome(True, "it follows no source")
 
 
@@ -367,6 +368,7 @@ def recover(replica: Replica, kept: Kept, channel: dict[str, Any]) -> Outcome:
     Raises:
         NotCoveredError: the applier has stopped. Its channel is left by position, so that nothing
             is discarded.
+        OvertakenError: its channel was changed meanwhile, and is left as it is.
     """
     mode = kept.mode() or channel["Using_Gtid"]
     if mode == NO_GTID:

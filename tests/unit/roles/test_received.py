@@ -292,10 +292,10 @@ def test_what_the_server_filters_counts_as_applied_once_its_applier_is_past_it(t
     replica.fails = True
     assert recovered(replica, tmp_path)[0].complete
     assert replica.row["Using_Gtid"] == "Slave_Pos"
-    behind = FakeReplica([WHOLE], Relay_Log_File="r.0", Relay_Log_Pos=4)
-    behind.fails = True
+    before = FakeReplica([WHOLE], Relay_Log_File="r.0", Relay_Log_Pos=4)
+    before.fails = True
     with pytest.raises(program.NotCoveredError, match="no error"):
-        recovered(behind, tmp_path)
+        recovered(before, tmp_path)
 
 
 def test_a_channel_that_was_pointed_elsewhere_meanwhile_is_left_alone(tmp_path):

@@ -493,5 +493,5 @@ def test_a_drill_in_words():
 def test_a_replica_whose_service_starts_replication_is_drilled():
     pair = members(timeout="10000")
     pair[1].info["option_files"]["options"]["skip_slave_start"] = ""
-    pair[1].info["received"] = {"enabled": True}
+    pair[1].info["received"] = {"stands": True}
     assert refusals(pair, SETTINGS, {}) == []
