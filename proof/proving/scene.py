@@ -38,7 +38,7 @@ TASKS = (
     "Apply, attach, and open",
 )
 RUNNING = 4
-# Seconds of a server: see docs/clients.md, "One that was away".
+# Seconds of a server: see docs/clients.md, "A former source that comes back".
 YOUNG = 62
 
 
