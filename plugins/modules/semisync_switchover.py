@@ -322,14 +322,6 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import salvage
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    cleanup,
-    drain,
-    io_thread,
-    io_thread_resume,
-    part_run,
-)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import PlanError
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     APPLY,
@@ -377,7 +369,8 @@ def main() -> None:
 
 
 def switchover_step(module: AnsibleModule, given: Mapping[str, object]) -> None:
-    """Do the step, and leave the module.
+    """Do the step, and leave the module. A step imports only its own code: a host compiles whatever
+    is imported, and writers may wait for that.
 
     Args:
         given: what the controller planned for this host.
@@ -385,27 +378,60 @@ def switchover_step(module: AnsibleModule, given: Mapping[str, object]) -> None:
     Raises:
         PlanError: it is not what the step needs.
     """
-    operation, step = module.params["operation"], module.params["step"]
+    step = module.params["step"]
     if step == "salvage" and given.get("mode") != RENEW:
-        wanted = SalvagePlan.from_dict(given)
-        read = salvage.read_salvage(module, wanted.files, wanted.engine, wanted.received)
-        module.exit_json(changed=False, salvage=read)
+        read_dead_log(module, SalvagePlan.from_dict(given))
     login.require_driver(module)
     if step == "salvage":
-        stopped = IoThreadPlan.from_dict(given)
-        module.exit_json(**io_thread_resume.keep_stopped(module, stopped))
-    if step == "part" and operation == "switchover":
-        module.exit_json(**part_run.run_part(module, SwitchoverPlan.from_dict(given)))
+        keep_stopped(module, IoThreadPlan.from_dict(given))
     if step == "part":
-        part = FailoverPlan.from_dict(given)
-        if part.mode == APPLY:
-            work(module, drain.apply_round, part, "applying what was received failed")
-        module.exit_json(**part_run.run_part(module, part))
-    failed = f"step {step} failed"
+        do_part(module, given)
     if step == "after":
-        work(module, cleanup.settle_roles, SwitchoverPlan.from_dict(given), failed)
+        settle(module, SwitchoverPlan.from_dict(given))
+    move_io_thread(module, IoThreadPlan.from_dict(given))
+
+
+def read_dead_log(module: AnsibleModule, plan: SalvagePlan) -> None:
+    from ansible_collections.dbre.semisync.plugins.module_utils.binlog import salvage
+
+    read = salvage.read_salvage(module, plan.files, plan.engine, plan.received)
+    module.exit_json(changed=False, salvage=read)
+
+
+def keep_stopped(module: AnsibleModule, plan: IoThreadPlan) -> None:
+    from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+        io_thread_resume,
+    )
+
+    module.exit_json(**io_thread_resume.keep_stopped(module, plan))
+
+
+def do_part(module: AnsibleModule, given: Mapping[str, object]) -> None:
+    from ansible_collections.dbre.semisync.plugins.module_utils.role_change import part_run
+
+    if module.params["operation"] == "switchover":
+        module.exit_json(**part_run.run_part(module, SwitchoverPlan.from_dict(given)))
+    plan = FailoverPlan.from_dict(given)
+    if plan.mode == APPLY:
+        from ansible_collections.dbre.semisync.plugins.module_utils.role_change import drain
+
+        work(module, drain.apply_round, plan, "applying what was received failed")
+    module.exit_json(**part_run.run_part(module, plan))
+
+
+def settle(module: AnsibleModule, plan: SwitchoverPlan) -> None:
+    from ansible_collections.dbre.semisync.plugins.module_utils.role_change import cleanup
+
+    work(module, cleanup.settle_roles, plan, "step after failed")
+
+
+def move_io_thread(module: AnsibleModule, plan: IoThreadPlan) -> None:
+    """Stop it, or start it again."""
+    from ansible_collections.dbre.semisync.plugins.module_utils.role_change import io_thread
+
+    step = module.params["step"]
     what = {"freeze": io_thread.stop, "thaw": io_thread.resume_io_thread}[step]
-    work(module, what, IoThreadPlan.from_dict(given), failed)
+    work(module, what, plan, f"step {step} failed")
 
 
 def work(

@@ -13,12 +13,16 @@ import time as real_time
 from typing import Any, ClassVar, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    failover_replica,
     freeze,
     io_thread_resume,
     part_run,
     participant,
     read_only_dropin,
+    replica_part,
     role_statements,
+    source_part,
+    target_part,
     watchdog,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover_target import (
@@ -28,10 +32,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     FailoverPlan,
     SwitchoverPlan,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server import attempts
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
 from model.protocol_world import Connection, World
 
+# A part's file is otherwise imported with the part, too late for install().
+PARTS = (failover_replica, replica_part, source_part, target_part)
 OURS = "ansible_collections.dbre.semisync.plugins.module_utils."
 # A statement takes so many seconds, and a server so many to be there again, a host so many more.
 STATEMENT, SERVER_BACK, HOST_BACK = 0.001, 1.0, 20.0
@@ -242,7 +249,7 @@ class Run:
 
         def work() -> None:
             try:
-                made = participant.try_again(part_run.RESTART, lambda: self.part(host))
+                made = attempts.try_again(part_run.RESTART, lambda: self.part(host))
                 self.results[host] = made.recover(stage)
             except ServerError:
                 pass  # it is in the host's log

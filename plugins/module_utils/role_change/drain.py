@@ -19,13 +19,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
     role_statements,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import try_again
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     channels,
     connection,
     login,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server.attempts import try_again
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     run_steps,

@@ -8,6 +8,7 @@ from here, and what was received stays as it is read.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
@@ -17,31 +18,46 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     role_statements,
     traces,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import try_again
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     channels,
     connection,
     login,
+    names_more,
     sessions,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server.attempts import try_again
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
     run_steps,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import REPLICA, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import gtids_of
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Variables
 
 # Seconds until a server that was restarted meanwhile answers again.
 RESTART = 120
 
 
-def stop_steps(names: Names) -> list[Step]:
-    return [(f"STOP {names.replica_word} IO_THREAD", None)]
+def stop_steps(names: Names, variables: Variables) -> list[Step]:
+    """The statements that stop the thread."""
+    before, after = around_stop(names, variables)
+    return [*before, (f"STOP {names.replica_word} IO_THREAD", None), *after]
+
+
+def around_stop(names: Names, variables: Variables) -> tuple[list[Step], list[Step]]:
+    """What comes before and after the stop, so that it waits for no connection to a dead source."""
+    enabled = variables.get(names.variables(REPLICA)["enabled"])
+    if not names_more.calls_source_to_stop(names) or canonical_value(enabled or "OFF") != "1":
+        return [], []
+    off, on = (role_statements.side_statement(names, REPLICA, to) for to in (False, True))
+    return [(off, None)], [(on, None)]
 
 
 def start_steps(names: Names) -> list[Step]:
@@ -57,7 +73,8 @@ def stop(
     before = channels.default_channel(server.channels(names))
     if not before:
         return {"changed": False, "stopped": False, "msg": "it no longer follows a source"}
-    steps = [] if before["io_running"] == "No" else stop_steps(names)
+    variables = server.variables()
+    steps = [] if before["io_running"] == "No" else stop_steps(names, variables)
     if module.check_mode:
         return {
             "changed": bool(steps),
@@ -65,10 +82,11 @@ def stop(
             "statements": role_statements.shown(steps),
         }
     if steps:
+        _before, restore = around_stop(names, variables)
         io_thread_resume.leave(
-            io_thread_resume.address(module, plan.token), lambda: start_again(module)
+            io_thread_resume.address(module, plan.token), lambda: start_again(module, restore)
         )
-    run_steps(server, steps)
+        run_restored(server, steps, restore)
     return {
         "changed": bool(steps),
         "statements": role_statements.shown(steps),
@@ -116,12 +134,28 @@ def resume_io_thread(
     return {"changed": bool(steps), "statements": role_statements.shown(steps)}
 
 
-def start_again(module: AnsibleModule) -> None:
+def run_restored(server: Server, steps: list[Step], restore: list[Step]) -> None:
+    """Run statements, and the last of them, which restore something, even if one is refused.
+
+    Raises:
+        ServerError: the server refuses one.
+    """
+    try:
+        run_steps(server, steps)
+    except ServerError:
+        run_steps(server, restore)
+        raise
+
+
+def start_again(module: AnsibleModule, restore: Sequence[Step] = ()) -> None:
     """What the process left on the host does if the run does not return.
+
+    Args:
+        restore: statements that the run may not have reached.
 
     Raises:
         ServerError: the server refuses the login or the statement.
     """
     server = try_again(RESTART, lambda: Server(login.connect(module)))
-    run_steps(server, start_steps(identify(server)))
+    run_steps(server, [*restore, *start_steps(identify(server))])
     connection.close(server)

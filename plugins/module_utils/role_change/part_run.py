@@ -5,50 +5,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import watchdog
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover_replica import (
-    FailoverReplica,
-)
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover_target import (
-    FailoverTarget,
-)
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
-    Participant,
-    try_again,
-)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
-    REPLICA,
     SOURCE,
     SWITCH,
     TARGET,
     FailoverPlan,
     SwitchoverPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.replica_part import (
-    ReplicaPart,
-)
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.source_part import (
-    SourcePart,
-)
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.target_part import (
-    TargetPart,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.attempts import try_again
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
+        Participant,
+    )
 
-SWITCHOVER_PARTS: Mapping[str, type[SourcePart] | type[TargetPart] | type[ReplicaPart]] = {
-    SOURCE: SourcePart,
-    TARGET: TargetPart,
-    REPLICA: ReplicaPart,
-}
-FAILOVER_PARTS: Mapping[str, type[FailoverTarget] | type[FailoverReplica]] = {
-    TARGET: FailoverTarget,
-    REPLICA: FailoverReplica,
-}
 # Seconds until a server that was killed with the part answers again.
 RESTART = 60
 
@@ -63,15 +37,45 @@ def participant_of(
     Raises:
         ServerError: its server does not answer.
     """
-    if isinstance(plan, FailoverPlan):
-        return FAILOVER_PARTS[plan.part](module, plan, dog)
-    return SWITCHOVER_PARTS[plan.part](module, plan, dog)
+    return part_class(plan)(module, plan, dog)
+
+
+def part_class(plan: SwitchoverPlan | FailoverPlan) -> type[Participant]:
+    """The class of this host's part. Only its file is imported: a host compiles whatever is, and in
+    a failover writers wait for that.
+    """
+    failing = isinstance(plan, FailoverPlan)
+    if failing and plan.part == TARGET:
+        from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+            failover_target,
+        )
+
+        return failover_target.FailoverTarget
+    if failing:
+        from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+            failover_replica,
+        )
+
+        return failover_replica.FailoverReplica
+    if plan.part == SOURCE:
+        from ansible_collections.dbre.semisync.plugins.module_utils.role_change import source_part
+
+        return source_part.SourcePart
+    if plan.part == TARGET:
+        from ansible_collections.dbre.semisync.plugins.module_utils.role_change import target_part
+
+        return target_part.TargetPart
+    from ansible_collections.dbre.semisync.plugins.module_utils.role_change import replica_part
+
+    return replica_part.ReplicaPart
 
 
 def run_part(module: AnsibleModule, plan: SwitchoverPlan | FailoverPlan) -> dict[str, object]:
     """Run this host's part; return the result."""
     if module.check_mode:
         return {"changed": True, "outcome": "", "reason": "", "statements": []}
+    # The process that guards the part may outlive the files that it would import from.
+    part_class(plan)
     dog = None
     if plan.mode == SWITCH:
         # It may take long to apply what was received.

@@ -36,6 +36,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     connection,
     login,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server.attempts import try_again
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
@@ -371,19 +372,3 @@ def global_text(server: Server, name: str) -> str:
     """A global variable as one line of text."""
     value = server.rows(f"SELECT @@GLOBAL.{name} AS value")[0]["value"]
     return "" if value is None else "".join(text(value).split())
-
-
-def try_again(seconds: float, attempt: Callable[[], Value], pause: float = 0.2) -> Value:
-    """Repeat an attempt until it succeeds or time is up; return its result.
-
-    Raises:
-        ServerError: the last one's.
-    """
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            return attempt()
-        except ServerError:
-            if time.monotonic() >= deadline:
-                raise
-        time.sleep(pause)

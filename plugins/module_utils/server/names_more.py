@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rest of the names table: scheduled events, and what the engine keeps."""
+"""The rest of the names table: scheduled events, what the engine keeps, what a stop waits for."""
 
 from __future__ import annotations
 
@@ -23,3 +23,11 @@ def engine_keeps_gtids(names: Names) -> bool:
     (MySQL 8.0.17 release notes, "InnoDB": the GTID persister).
     """
     return names.since((8, 0, 17), NEVER)
+
+
+def calls_source_to_stop(names: Names) -> bool:
+    """Whether a replica with semi-sync on that stops its IO thread connects to its source first, to
+    kill the dump thread there: for a host that is dead it waits up to
+    rpl_semi_sync_slave_kill_conn_timeout, 5 s (MariaDB's semisync_slave.cc, kill_connection).
+    """
+    return names.mariadb and names.builtin

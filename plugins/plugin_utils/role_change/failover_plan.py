@@ -306,7 +306,9 @@ def failover_statements(
     lines: list[tuple[str, str]] = [
         (member.host, words)
         for member in [chosen, *followers, *others]
-        for words in role_statements.shown(io_thread.stop_steps(switchover_plan.names_of(member)))
+        for words in role_statements.shown(
+            io_thread.stop_steps(switchover_plan.names_of(member), member.facts["variables"])
+        )
     ]
     promotion = role_statements.shown(role_statements.promote_steps(names))
     lines += [(chosen.host, words) for words in (promotion if wait_count else promotion[:-1])]

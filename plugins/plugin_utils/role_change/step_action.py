@@ -39,9 +39,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.unreachable import R
 DATED = ("look", "freeze")
 # Steps that only read a host: a module of their own does that, which carries less.
 LOOKS = ("look", "reach")
-# For how many seconds a failover waits for a connection to the host that it expects to be dead.
-# Replicas, slow or not, are waited for as long as in any other run.
-PATIENCE = 3
+# For how many seconds a failover waits for a connection to the host that it expects to be dead, and
+# if a fence kills it: then its own account of its end is not needed. Replicas, slow or not, are
+# waited for as long as in any other run.
+PATIENCE, FENCED_PATIENCE = 3, 2
 
 
 def do(run: RunContext) -> dict[str, object]:
@@ -62,6 +63,11 @@ def expected_dead(run: RunContext) -> bool:
     """Whether a step queries a host that the run expects to be unreachable."""
     first = (run.options.operation, run.step) == (FAILOVER, "look")
     return first and first_look.was_source(run)
+
+
+def patience(own: settings.Settings) -> int:
+    """Seconds for which that host is waited for."""
+    return FENCED_PATIENCE if own.get("hook_fence") else PATIENCE
 
 
 def arguments_of(module: str, given: Mapping[str, object]) -> dict[str, object]:
@@ -107,7 +113,7 @@ class RoleChange(Reaching):
 
             context = RunContext(self._task, operation, variables, own, on_host)
             if expected_dead(context):
-                self.expect_within(PATIENCE)
+                self.expect_within(patience(own))
             result.update(do(context))
         except (NotMeantError, refusal.HeldError) as error:
             result.update(skipped=True, skip_reason=str(error), **not_meant)

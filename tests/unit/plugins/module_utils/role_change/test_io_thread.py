@@ -110,3 +110,57 @@ class DriverError(Exception):
 )
 def test_who_refuses_a_login_lives(error, lives):
     assert failover_facts.answered(ServerError(error)) is lives
+
+
+MARIADB = Names("mariadb", (10, 11, 19), ())
+ON = {"rpl_semi_sync_slave_enabled": "ON"}
+STOP = [
+    ("SET GLOBAL rpl_semi_sync_slave_enabled = 0", None),
+    ("STOP REPLICA IO_THREAD", None),
+    ("SET GLOBAL rpl_semi_sync_slave_enabled = 1", None),
+]
+OLD_STOP = [("STOP SLAVE IO_THREAD", None)]
+
+
+@pytest.mark.parametrize(
+    "names,variables,wanted",
+    [
+        (MARIADB, ON, STOP),
+        (MARIADB, {"rpl_semi_sync_slave_enabled": "OFF"}, STOP[1:2]),
+        # Its plugin makes no such connection.
+        (Names("mariadb", (10, 2, 44), ("rpl_semi_sync_slave",)), ON, OLD_STOP),
+        (Names("mariadb", (10, 2, 44), ()), {}, OLD_STOP),
+        (NAMES, {"rpl_semi_sync_replica_enabled": "ON"}, [("STOP REPLICA IO_THREAD", None)]),
+    ],
+)
+def test_mariadb_s_thread_stops_without_a_connection_to_a_dead_source(names, variables, wanted):
+    assert io_thread.stop_steps(names, variables) == wanted
+
+
+class Refusing:
+    """A server that refuses a statement."""
+
+    def __init__(self, refused):
+        self.refused, self.said = refused, []
+
+    def rows(self, statement, _arguments=None):
+        self.said.append(statement)
+        if statement == self.refused:
+            raise ServerError(DriverError(1205, "no"))
+        return []
+
+
+def test_semi_sync_is_on_again_if_the_thread_does_not_stop():
+    server = Refusing("STOP REPLICA IO_THREAD")
+    with pytest.raises(ServerError):
+        io_thread.run_restored(server, STOP, STOP[2:])
+    assert server.said == [statement for statement, _arguments in STOP]
+
+
+def test_semi_sync_is_on_again_before_a_thread_starts_by_itself(monkeypatch):
+    server = Refusing("")
+    monkeypatch.setattr(io_thread, "try_again", lambda _seconds, _attempt: server)
+    monkeypatch.setattr(io_thread, "identify", lambda _server: MARIADB)
+    monkeypatch.setattr(io_thread.connection, "close", lambda _server: None)
+    io_thread.start_again(Module(), STOP[2:])
+    assert server.said == [STOP[2][0], "START REPLICA IO_THREAD"]
