@@ -17,7 +17,8 @@ PORT = 3306
 # Where the hosts' answers are.
 ANSWER = 8008
 # The documentation's is made for servers that are not ten times slower than their machine.
-OFTEN, SELDOM = "inter 200ms fastinter 100ms downinter 200ms", "inter 1s fastinter 1s downinter 1s"
+OFTEN = "inter 200ms fastinter 100ms downinter 200ms"
+SELDOM = "inter 1s fastinter 400ms downinter 400ms"
 # Where those are led that read from replicas.
 READERS = 3307
 
