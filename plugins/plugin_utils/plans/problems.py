@@ -7,6 +7,7 @@ to do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import HeldRow
+
+# What a module's Python says while its host is lost, and SSH passes on as its own words.
+PYTHON_ENDS = re.compile(r"Exception ignored in:|Traceback \(most recent call last\)")
 
 
 def no_replica(where: str, source: str, held: Sequence[str]) -> str:
@@ -404,5 +408,6 @@ def unreadable(result: dict[str, Any] | None) -> str:
         return "was not read in this run; --limit must take a cluster whole"
     if result.get("unreachable"):
         words = " ".join(str(result.get("msg", "")).split())
-        return f"unreachable: {words.removeprefix('Task failed: ')}"
+        words = PYTHON_ENDS.split(words.removeprefix("Task failed: "))[0].rstrip(" :")
+        return f"unreachable: {words}"
     return str(result.get("msg") or "could not be read")

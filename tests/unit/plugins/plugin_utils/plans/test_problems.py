@@ -139,6 +139,13 @@ def test_a_host_that_could_not_be_read_says_why(result, words):
     one_problem(problems.reading_problems(members), "db2: ", words)
 
 
+def test_a_host_that_was_lost_while_its_module_ran_says_nothing_of_python():
+    ssh = 'Data could not be sent to remote host "10.99.0.11". Make sure it can be reached over ssh'
+    python = "Exception ignored in: <function f>\nTraceback (most recent call last):\n  File x"
+    result = {"unreachable": True, "msg": f"Task failed: {ssh}: {python}"}
+    assert problems.unreadable(result) == f"unreachable: {ssh}"
+
+
 def test_the_first_cause_is_told_and_not_who_went_with_it():
     """A drill's source has failed with the verdict on a replica that could not be read."""
     members = [
