@@ -254,6 +254,7 @@ WORLDS = {
     "A6 (open)": ("site.yml",),
     "A7": ("ends", "by hand"),
     "A8": ("reset", "both threads"),
+    "received: applier": ("received", "received, a power cut"),
     "A9": ("by hand",),
     "A10": ("inventory", "strangers"),
     "A11": ("power",),

@@ -15,6 +15,7 @@ from model import adapter, events, mutants, results, search, state, stories, wor
 
 RULES = state.Rules("mysql", 2, events=worlds.ALL)
 MARIADB = state.Rules("mariadb", 1, events=worlds.ALL)
+ENGINES = ("mysql", "mariadb")
 
 
 def after(rules, *happened):
@@ -195,3 +196,11 @@ def test_replays_are_ten_of_each_engine():
     servers = [one["server"] for one in replays]
     assert servers.count("mysql") == servers.count("mariadb") == 10
     assert all(one["steps"][-1] == "failover" and len(one["steps"]) <= 12 for one in replays)
+
+
+def test_each_mistake_is_looked_for_in_a_world_that_is_searched():
+    makers = (worlds.worlds, worlds.with_beats, worlds.on_hosts)
+    searched = {name for make in makers for engine in ENGINES for name in make(engine)}
+    searched = {name.removeprefix("hosts: ") for name in searched}
+    assert sorted(mutants.WORLDS) == sorted(one.name for one in mutants.MUTANTS)
+    assert {name for names in mutants.WORLDS.values() for name in names} <= searched
