@@ -72,7 +72,7 @@ def promise(scene: Scene) -> None:
 
 
 def promise_and_count(scene: Scene) -> None:
-    """The same, and on the disk; MariaDB counts a connection that has ended until it notices."""
+    """The same, and on the disk, and each replica can acknowledge."""
     promise(scene)
     for host in scene.machines.replicas:
         host.shell("sync")

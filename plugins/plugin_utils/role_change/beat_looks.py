@@ -9,6 +9,7 @@ newer one counts, and neither is needed for the other.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -163,20 +164,20 @@ class Clients(NamedTuple):
     named: bool
 
 
-def clients(evidence: Evidence, sign: Sign) -> Clients:
-    """Those of a beat. A replica that could not be read is known by the look that was kept. If that
-    does not name it, it is taken for one of those that are not known, because C1 counts each unread
-    replica as one that may have acknowledged: only what is left over is a stranger. If the beat
-    names none, as MariaDB's do not, replicas of
-    the inventory are taken for them that have all that the source had at it: assumptions.py says
-    so.
+def clients(evidence: Evidence, seen: Sequence[Sign]) -> Clients:
+    """Those of the newest beat. A replica that could not be read is known by the look that was
+    kept. If that does not name it, it is taken for one of those that are not known, because C1
+    counts each unread replica as one that may have acknowledged: only what is left over is a
+    stranger. If the beat names none, as MariaDB's do not, replicas of the inventory are taken for
+    them that were attached by all that is seen: assumptions.py says so.
     """
+    sign = seen[0]
     number = sign.beat["facts"]["clients"] or 0
     if sign.beat["facts"]["acknowledgers"] is None:
         known = {
             member.host: history.who(member)
             for member in survivors.readable(evidence.members)
-            if can_acknowledge(member) and has_all_of(member, sign)
+            if can_acknowledge(member) and was_attached(member, seen)
         }
         return Clients(known, left_over(evidence, number, known), False)
     named = {str(one) for one in sign.beat["facts"]["acknowledgers"] or ()}
@@ -199,6 +200,16 @@ def left_over(evidence: Evidence, number: int, known: Mapping[str, Identity]) ->
     """How many of so many clients are neither known nor an unread replica."""
     unread = set(survivors.unread(evidence)) - set(known)
     return max(0, number - len(known) - len(unread))
+
+
+def was_attached(member: Member, seen: Sequence[Sign]) -> bool:
+    """Whether a replica has all that the source had at the newest beat; or, because it lags, at an
+    earlier one since which the source counted as many at each beat. One that had been replaced by
+    another would have been missing at a beat, or counted beside it.
+    """
+    number = seen[0].beat["facts"]["clients"]
+    alike = itertools.takewhile(lambda one: one.beat["facts"]["clients"] == number, seen)
+    return any(has_all_of(member, one) for one in alike)
 
 
 def has_all_of(member: Member, sign: Sign) -> bool:
@@ -226,7 +237,7 @@ def as_look(evidence: Evidence, seen: Sequence[Sign]) -> Look:
     files are, is of the look that was kept.
     """
     sign, kept = seen[0], kept_of_same(evidence)
-    facts, attached = sign.beat["facts"], clients(evidence, sign)
+    facts, attached = sign.beat["facts"], clients(evidence, seen)
     since = calm(seen)
     mariadb = survivors.is_mariadb(evidence)
     made: Look = {

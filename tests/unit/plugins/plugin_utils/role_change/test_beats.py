@@ -362,8 +362,34 @@ def test_a_look_at_another_server_gives_way():
 )
 def test_who_could_acknowledge_is_known_by_name(changes, known, strangers):
     evidence = of("mysql", beat("mysql", 5, 5, **changes))
-    found = beat_looks.clients(evidence, beats.signs(evidence)[0])
+    found = beat_looks.clients(evidence, beats.signs(evidence))
     assert (sorted(found.known), found.strangers) == (known, strangers)
+
+
+@pytest.mark.parametrize(
+    "counted,strangers",
+    [
+        # Of the newest beat, and of those before it; the replicas have all only at the oldest.
+        ((2, 2), 0),
+        ((2, 2, 2), 0),
+        ((3, 3), 1),
+        # One has gone since, and a stranger has come.
+        ((2, 1, 2), 2),
+        ((2, 3, 2), 2),
+        ((2, 3), 2),
+        ((2, None, 2), 2),
+    ],
+)
+def test_a_replica_that_lags_is_no_stranger_while_the_source_counts_as_many(counted, strangers):
+    nameless = {"acknowledgers": None}
+    *later, oldest = counted
+    rows = [
+        beat("mysql", 9 - ago, 1 + ago, gtid=f"{SOURCE}:1-{120 - ago}", clients=number, **nameless)
+        for ago, number in enumerate(later)
+    ]
+    rows.append(beat("mysql", 9 - len(later), 1 + len(later), clients=oldest, **nameless))
+    evidence = of("mysql", *rows)
+    assert beat_looks.clients(evidence, beats.signs(evidence)).strangers == strangers
 
 
 def test_what_is_taken_for_granted_of_replicas_without_a_name_is_said():
@@ -389,7 +415,7 @@ def test_a_replica_that_was_not_read_is_no_stranger_as_well(changes, enough, str
     evidence = of("mysql", beat("mysql", 5, 5, **names))
     evidence.members[2].info = None
     evidence = beat_looks.watched(evidence)
-    assert beat_looks.clients(evidence, beats.signs(evidence)[0]).strangers == strangers
+    assert beat_looks.clients(evidence, beats.signs(evidence)).strangers == strangers
     assert relay_logs.enough(evidence) is enough
     assert any(case.name == "unread:others" for case in cases.of_reading(evidence)) is (
         not enough and strangers > 0
@@ -410,7 +436,7 @@ def test_that_an_unread_replica_is_the_one_without_a_name_is_assumed_aloud():
 def test_a_replica_without_semi_sync_hides_no_stranger():
     evidence = of("mysql", beat("mysql", 5, 5))
     evidence.members[1].facts["semisync"]["replica"]["variables"]["enabled"] = "OFF"
-    assert beat_looks.clients(evidence, beats.signs(evidence)[0]).strangers == 1
+    assert beat_looks.clients(evidence, beats.signs(evidence)).strangers == 1
 
 
 @pytest.mark.parametrize(
