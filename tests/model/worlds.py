@@ -88,7 +88,7 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
     if not mysql:
         made |= {
             "domains": (of(2, LINES, timeout=SHORT, domains=True), 0.5),
-            "received": (of(1, THREADS, STARTS, applies_first=True), 0.5),
+            "received": (of(1, THREADS, STARTS, applies_first=True), 0.8),
             "received, a power cut": (
                 of(1, THREADS, STARTS, applies_first=True, sync_relay_log=False),
                 0.3,
