@@ -73,7 +73,7 @@ MUTANTS = {
             ),
             Patch(
                 "plugins/module_utils/role_change/io_thread.py",
-                '    return [(f"STOP {names.replica_word} IO_THREAD", None)]\n',
+                '    return [*before, (f"STOP {names.replica_word} IO_THREAD", None), *after]\n',
                 '    stop, start = f"STOP {names.replica_word}", f"START {names.replica_word}"\n'
                 '    return [(stop, None), (f"{start} SQL_THREAD", None)]\n',
             ),

@@ -7,6 +7,7 @@ from here, and what was received stays as it is read.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import REPLICA, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import gtids_of
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 
 # Seconds until a server that was restarted meanwhile answers again.
 RESTART = 120
+# Seconds that a stop may wait for a connection to the source. 0 would be for as long as it takes.
+CALL = 1
 
 
 def stop_steps(names: Names, variables: Variables) -> list[Step]:
@@ -52,12 +56,15 @@ def stop_steps(names: Names, variables: Variables) -> list[Step]:
 
 
 def around_stop(names: Names, variables: Variables) -> tuple[list[Step], list[Step]]:
-    """What comes before and after the stop, so that it waits for no connection to a dead source."""
-    enabled = variables.get(names.variables(REPLICA)["enabled"])
-    if not names_more.calls_source_to_stop(names) or canonical_value(enabled or "OFF") != "1":
+    """What comes before and after the stop, so that it waits little for a connection to a dead
+    source.
+    """
+    name, enabled = names_more.stop_call_timeout(names), names.variables(REPLICA)["enabled"]
+    value = variables.get(name)
+    called = canonical_value(variables.get(enabled) or "OFF") == "1"
+    if not called or value is None or int(value) == CALL:
         return [], []
-    off, on = (role_statements.side_statement(names, REPLICA, to) for to in (False, True))
-    return [(off, None)], [(on, None)]
+    return [(set_statement(name, CALL), None)], [(set_statement(name, int(value)), None)]
 
 
 def start_steps(names: Names) -> list[Step]:
@@ -143,7 +150,8 @@ def run_restored(server: Server, steps: list[Step], restore: list[Step]) -> None
     try:
         run_steps(server, steps)
     except ServerError:
-        run_steps(server, restore)
+        with contextlib.suppress(ServerError):
+            run_steps(server, restore)
         raise
 
 

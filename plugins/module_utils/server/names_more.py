@@ -25,9 +25,9 @@ def engine_keeps_gtids(names: Names) -> bool:
     return names.since((8, 0, 17), NEVER)
 
 
-def calls_source_to_stop(names: Names) -> bool:
-    """Whether a replica with semi-sync on that stops its IO thread connects to its source first, to
-    kill the dump thread there: for a host that is dead it waits up to
-    rpl_semi_sync_slave_kill_conn_timeout, 5 s (MariaDB's semisync_slave.cc, kill_connection).
+def stop_call_timeout(names: Names) -> str:
+    """The variable with the seconds for which a replica that has semi-sync on waits, while it stops
+    its IO thread, for a connection to its source to kill the dump thread there; empty if there is
+    no such connection. By default it is 5 (MariaDB's semisync_slave.cc, kill_connection).
     """
-    return names.mariadb and names.builtin
+    return "rpl_semi_sync_slave_kill_conn_timeout" if names.mariadb and names.builtin else ""

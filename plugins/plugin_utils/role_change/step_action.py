@@ -25,6 +25,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     CONTROLLERS,
     FAILOVER,
+    FAILOVER_PLAN,
     READERS,
     REJOIN,
     STEP_OPTIONS,
@@ -39,10 +40,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.unreachable import R
 DATED = ("look", "freeze")
 # Steps that only read a host: a module of their own does that, which carries less.
 LOOKS = ("look", "reach")
-# For how many seconds a failover waits for a connection to the host that it expects to be dead, and
-# if a fence kills it: then its own account of its end is not needed. Replicas, slow or not, are
-# waited for as long as in any other run.
-PATIENCE, FENCED_PATIENCE = 3, 2
+# For how many seconds a failover waits for a connection to the host that it expects to be dead; and
+# before a fence, which kills it whether it is dead or not. Replicas, slow or not, are waited for as
+# long as in any other run.
+PATIENCE, BEFORE_FENCE = 3, 2
 
 
 def do(run: RunContext) -> dict[str, object]:
@@ -65,9 +66,12 @@ def expected_dead(run: RunContext) -> bool:
     return first and first_look.was_source(run)
 
 
-def patience(own: settings.Settings) -> int:
-    """Seconds for which that host is waited for."""
-    return FENCED_PATIENCE if own.get("hook_fence") else PATIENCE
+def patience(run: RunContext) -> int:
+    """Seconds for which that host is waited for. The look after the fence must not take a host that
+    answers slowly for one that is dead.
+    """
+    before = run.own.get("hook_fence") and not run.result_of(FAILOVER_PLAN)
+    return BEFORE_FENCE if before else PATIENCE
 
 
 def arguments_of(module: str, given: Mapping[str, object]) -> dict[str, object]:
@@ -113,7 +117,7 @@ class RoleChange(Reaching):
 
             context = RunContext(self._task, operation, variables, own, on_host)
             if expected_dead(context):
-                self.expect_within(patience(own))
+                self.expect_within(patience(context))
             result.update(do(context))
         except (NotMeantError, refusal.HeldError) as error:
             result.update(skipped=True, skip_reason=str(error), **not_meant)

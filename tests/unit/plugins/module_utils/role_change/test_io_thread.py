@@ -113,11 +113,12 @@ def test_who_refuses_a_login_lives(error, lives):
 
 
 MARIADB = Names("mariadb", (10, 11, 19), ())
-ON = {"rpl_semi_sync_slave_enabled": "ON"}
+WAIT = "rpl_semi_sync_slave_kill_conn_timeout"
+ON = {"rpl_semi_sync_slave_enabled": "ON", WAIT: "5"}
 STOP = [
-    ("SET GLOBAL rpl_semi_sync_slave_enabled = 0", None),
+    (f"SET GLOBAL {WAIT} = 1", None),
     ("STOP REPLICA IO_THREAD", None),
-    ("SET GLOBAL rpl_semi_sync_slave_enabled = 1", None),
+    (f"SET GLOBAL {WAIT} = 5", None),
 ]
 OLD_STOP = [("STOP SLAVE IO_THREAD", None)]
 
@@ -126,14 +127,17 @@ OLD_STOP = [("STOP SLAVE IO_THREAD", None)]
     "names,variables,wanted",
     [
         (MARIADB, ON, STOP),
-        (MARIADB, {"rpl_semi_sync_slave_enabled": "OFF"}, STOP[1:2]),
+        # For as long as it takes.
+        (MARIADB, {**ON, WAIT: "0"}, [*STOP[:2], (f"SET GLOBAL {WAIT} = 0", None)]),
+        (MARIADB, {**ON, WAIT: "1"}, STOP[1:2]),
+        (MARIADB, {**ON, "rpl_semi_sync_slave_enabled": "OFF"}, STOP[1:2]),
         # Its plugin makes no such connection.
         (Names("mariadb", (10, 2, 44), ("rpl_semi_sync_slave",)), ON, OLD_STOP),
         (Names("mariadb", (10, 2, 44), ()), {}, OLD_STOP),
         (NAMES, {"rpl_semi_sync_replica_enabled": "ON"}, [("STOP REPLICA IO_THREAD", None)]),
     ],
 )
-def test_mariadb_s_thread_stops_without_a_connection_to_a_dead_source(names, variables, wanted):
+def test_mariadb_s_thread_waits_a_second_at_most_for_a_dead_source(names, variables, wanted):
     assert io_thread.stop_steps(names, variables) == wanted
 
 
@@ -150,14 +154,14 @@ class Refusing:
         return []
 
 
-def test_semi_sync_is_on_again_if_the_thread_does_not_stop():
+def test_the_wait_is_restored_if_the_thread_does_not_stop():
     server = Refusing("STOP REPLICA IO_THREAD")
     with pytest.raises(ServerError):
         io_thread.run_restored(server, STOP, STOP[2:])
     assert server.said == [statement for statement, _arguments in STOP]
 
 
-def test_semi_sync_is_on_again_before_a_thread_starts_by_itself(monkeypatch):
+def test_the_wait_is_restored_before_a_thread_starts_by_itself(monkeypatch):
     server = Refusing("")
     monkeypatch.setattr(io_thread, "try_again", lambda _seconds, _attempt: server)
     monkeypatch.setattr(io_thread, "identify", lambda _server: MARIADB)
