@@ -48,8 +48,9 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
         return {"side": HELD, "changes": False, "server_changes": False, "cluster_changes": False}
     alone = bool(options.get("alone"))
     if alone:
-        # Its failover continued without the hosts that it could not read.
-        members = [member for member in members if member.info is not None]
+        # Its failover continued without the hosts that it could not read, or had to leave behind:
+        # those it has looked at, and no more.
+        members = [one for one in members if one.info is not None and "option_files" in one.info]
     for member in members:
         reasoned = member.info is None and member.error not in ("", LOST)
         if reasoned and cluster.lost(variables.task_vars, member.host):

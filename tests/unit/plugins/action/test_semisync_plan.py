@@ -49,6 +49,16 @@ def test_behind_a_failover_whoever_could_not_be_read_is_left_out(plan, engine):
     assert f"{enabled} = 0" in left["option_file"]["content"]
 
 
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_after_a_failover_a_replica_that_it_left_behind_is_left_out(plan, engine):
+    members = samples.pair(engine)
+    # All that is known of it is what a failover asks of a replica.
+    del members[1].info["option_files"]
+    left = plan("db1", {"info_from": "info", "alone": True}, members=members)
+    enabled = members[0].info["names"]["source"]["variables"]["enabled"]
+    assert f"{enabled} = 0" in left["option_file"]["content"]
+
+
 @pytest.mark.parametrize("goal", ["remove", "gtid"])
 def test_other_goals(plan, goal):
     result = plan("db2", {"info_from": "info", "goal": goal})
