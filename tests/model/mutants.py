@@ -180,8 +180,11 @@ MUTANTS = (
     Mutant("A8", "a start of the applier, or a reset, is not seen",
            ((relay_logs, "lost_by_reset", always("")),)),
     Mutant("received: applier", "any start of the applier is taken for the service's, which applies"
-           " first what was received",
-           ((relay_logs, "received_applied", always(True)),)),
+           " first what was received; and nothing is assumed of a start by hand",
+           ((relay_logs, "received_applied", always(True)),
+            (assumptions, "listed",
+             after(lambda lines, *_more: [one for one in lines if "not reset" not in one]
+                   or ["-"])),)),
     Mutant("A9", "a KILL of a commit that waits is not among what is assumed",
            ((assumptions, "listed",
              after(lambda lines, *_more: [one for one in lines if "KILL" not in one] or ["-"])),)),
