@@ -25,7 +25,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     CONTROLLERS,
     FAILOVER,
-    FAILOVER_PLAN,
     READERS,
     REJOIN,
     STEP_OPTIONS,
@@ -40,10 +39,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.unreachable import R
 DATED = ("look", "freeze")
 # Steps that only read a host: a module of their own does that, which carries less.
 LOOKS = ("look", "reach")
-# For how many seconds a failover waits for a connection to the host that it expects to be dead; and
-# before a fence, which kills it whether it is dead or not. Replicas, slow or not, are waited for as
-# long as in any other run.
-PATIENCE, BEFORE_FENCE = 3, 2
+# For how many seconds a failover waits for a connection to the host that it expects to be dead.
+# Replicas, slow or not, are waited for as long as in any other run.
+PATIENCE = 3
 
 
 def do(run: RunContext) -> dict[str, object]:
@@ -64,14 +62,6 @@ def expected_dead(run: RunContext) -> bool:
     """Whether a step queries a host that the run expects to be unreachable."""
     first = (run.options.operation, run.step) == (FAILOVER, "look")
     return first and first_look.was_source(run)
-
-
-def patience(run: RunContext) -> int:
-    """Seconds for which that host is waited for. The look after the fence must not take a host that
-    answers slowly for one that is dead.
-    """
-    before = run.own.get("hook_fence") and not run.result_of(FAILOVER_PLAN)
-    return BEFORE_FENCE if before else PATIENCE
 
 
 def arguments_of(module: str, given: Mapping[str, object]) -> dict[str, object]:
@@ -117,7 +107,7 @@ class RoleChange(Reaching):
 
             context = RunContext(self._task, operation, variables, own, on_host)
             if expected_dead(context):
-                self.expect_within(patience(context))
+                self.expect_within(PATIENCE)
             result.update(do(context))
         except (NotMeantError, refusal.HeldError) as error:
             result.update(skipped=True, skip_reason=str(error), **not_meant)

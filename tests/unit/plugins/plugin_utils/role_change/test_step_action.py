@@ -33,17 +33,3 @@ def test_the_first_look_of_a_failover_waits_less_for_the_source_of_the_last_look
 )
 def test_no_other_step_expects_a_host_to_be_dead(operation, step):
     assert not step_action.expected_dead(on_host("db1", None, operation, step))
-
-
-@pytest.mark.parametrize(
-    "hook,planned,seconds",
-    [
-        ("", {}, 3),
-        ("fence.yml", {}, 2),
-        # It looks again, to see that the fence has killed the source.
-        ("fence.yml", {"lives": True}, 3),
-    ],
-)
-def test_a_host_that_a_fence_will_kill_is_waited_for_a_second_less(hook, planned, seconds):
-    run = SimpleNamespace(own={"hook_fence": hook}, result_of=lambda _step: planned)
-    assert step_action.patience(run) == seconds
