@@ -73,9 +73,9 @@ MUTANTS = {
             ),
             Patch(
                 "plugins/module_utils/role_change/io_thread.py",
-                '    return [*before, (f"STOP {names.replica_word} IO_THREAD", None), *after]\n',
+                '    stop = (f"STOP {names.replica_word} IO_THREAD", None)\n',
                 '    stop, start = f"STOP {names.replica_word}", f"START {names.replica_word}"\n'
-                '    return [(stop, None), (f"{start} SQL_THREAD", None)]\n',
+                '    return Stop([(stop, None), (f"{start} SQL_THREAD", None)], [])\n',
             ),
         ),
         "backlog",

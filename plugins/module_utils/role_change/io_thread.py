@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
@@ -49,22 +49,27 @@ RESTART = 120
 CALL = 1
 
 
-def stop_steps(names: Names, variables: Variables) -> list[Step]:
-    """The statements that stop the thread."""
-    before, after = around_stop(names, variables)
-    return [*before, (f"STOP {names.replica_word} IO_THREAD", None), *after]
+class Stop(NamedTuple):
+    """The statements that stop the thread, in order.
 
-
-def around_stop(names: Names, variables: Variables) -> tuple[list[Step], list[Step]]:
-    """What comes before and after the stop, so that it waits little for a connection to a dead
-    source.
+    Attributes:
+        restore: those at their end that restore a setting.
     """
+
+    steps: list[Step]
+    restore: list[Step]
+
+
+def how_to_stop(names: Names, variables: Variables) -> Stop:
+    """The stop; on MariaDB it waits little for a connection to a dead source."""
+    stop = (f"STOP {names.replica_word} IO_THREAD", None)
     name, enabled = names_more.stop_call_timeout(names), names.variables(REPLICA)["enabled"]
     value = variables.get(name)
-    called = canonical_value(variables.get(enabled) or "OFF") == "1"
-    if not called or value is None or int(value) == CALL:
-        return [], []
-    return [(set_statement(name, CALL), None)], [(set_statement(name, int(value)), None)]
+    calls = canonical_value(variables.get(enabled) or "OFF") == "1"
+    if not calls or value is None or int(value) == CALL:
+        return Stop([stop], [])
+    restore: Step = (set_statement(name, int(value)), None)
+    return Stop([(set_statement(name, CALL), None), stop, restore], [restore])
 
 
 def start_steps(names: Names) -> list[Step]:
@@ -80,8 +85,8 @@ def stop(
     before = channels.default_channel(server.channels(names))
     if not before:
         return {"changed": False, "stopped": False, "msg": "it no longer follows a source"}
-    variables = server.variables()
-    steps = [] if before["io_running"] == "No" else stop_steps(names, variables)
+    how = how_to_stop(names, server.variables())
+    steps = [] if before["io_running"] == "No" else how.steps
     if module.check_mode:
         return {
             "changed": bool(steps),
@@ -89,11 +94,10 @@ def stop(
             "statements": role_statements.shown(steps),
         }
     if steps:
-        _before, restore = around_stop(names, variables)
         io_thread_resume.leave(
-            io_thread_resume.address(module, plan.token), lambda: start_again(module, restore)
+            io_thread_resume.address(module, plan.token), lambda: start_again(module, how.restore)
         )
-        run_restored(server, steps, restore)
+        run_stop(server, how)
     return {
         "changed": bool(steps),
         "statements": role_statements.shown(steps),
@@ -141,17 +145,17 @@ def resume_io_thread(
     return {"changed": bool(steps), "statements": role_statements.shown(steps)}
 
 
-def run_restored(server: Server, steps: list[Step], restore: list[Step]) -> None:
-    """Run statements, and the last of them, which restore something, even if one is refused.
+def run_stop(server: Server, how: Stop) -> None:
+    """Stop the thread, and restore the setting even if the stop is refused.
 
     Raises:
-        ServerError: the server refuses one.
+        ServerError: the server refuses a statement.
     """
     try:
-        run_steps(server, steps)
+        run_steps(server, how.steps)
     except ServerError:
         with contextlib.suppress(ServerError):
-            run_steps(server, restore)
+            run_steps(server, how.restore)
         raise
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import watchdog
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import PlanError
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    REPLICA,
     SOURCE,
     SWITCH,
     TARGET,
@@ -43,31 +45,44 @@ def participant_of(
 def part_class(plan: SwitchoverPlan | FailoverPlan) -> type[Participant]:
     """The class of this host's part. Only its file is imported: a host compiles whatever is, and in
     a failover writers wait for that.
+
+    Raises:
+        PlanError: the role change has no such part.
     """
-    failing = isinstance(plan, FailoverPlan)
-    if failing and plan.part == TARGET:
+    chosen = failover_class if isinstance(plan, FailoverPlan) else switchover_class
+    return chosen(plan.part)
+
+
+def failover_class(part: str) -> type[Participant]:
+    if part == TARGET:
         from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
             failover_target,
         )
 
         return failover_target.FailoverTarget
-    if failing:
+    if part == REPLICA:
         from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
             failover_replica,
         )
 
         return failover_replica.FailoverReplica
-    if plan.part == SOURCE:
+    raise PlanError(f"a failover has no part {part!r}")
+
+
+def switchover_class(part: str) -> type[Participant]:
+    if part == SOURCE:
         from ansible_collections.dbre.semisync.plugins.module_utils.role_change import source_part
 
         return source_part.SourcePart
-    if plan.part == TARGET:
+    if part == TARGET:
         from ansible_collections.dbre.semisync.plugins.module_utils.role_change import target_part
 
         return target_part.TargetPart
-    from ansible_collections.dbre.semisync.plugins.module_utils.role_change import replica_part
+    if part == REPLICA:
+        from ansible_collections.dbre.semisync.plugins.module_utils.role_change import replica_part
 
-    return replica_part.ReplicaPart
+        return replica_part.ReplicaPart
+    raise PlanError(f"a switchover has no part {part!r}")
 
 
 def run_part(module: AnsibleModule, plan: SwitchoverPlan | FailoverPlan) -> dict[str, object]:

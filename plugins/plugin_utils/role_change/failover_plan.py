@@ -307,7 +307,7 @@ def failover_statements(
         (member.host, words)
         for member in [chosen, *followers, *others]
         for words in role_statements.shown(
-            io_thread.stop_steps(switchover_plan.names_of(member), member.facts["variables"])
+            io_thread.how_to_stop(switchover_plan.names_of(member), member.facts["variables"]).steps
         )
     ]
     promotion = role_statements.shown(role_statements.promote_steps(names))

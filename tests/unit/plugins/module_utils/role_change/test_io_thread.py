@@ -138,7 +138,8 @@ OLD_STOP = [("STOP SLAVE IO_THREAD", None)]
     ],
 )
 def test_mariadb_s_thread_waits_a_second_at_most_for_a_dead_source(names, variables, wanted):
-    assert io_thread.stop_steps(names, variables) == wanted
+    how = io_thread.how_to_stop(names, variables)
+    assert how.steps == wanted and how.restore == wanted[2:]
 
 
 class Refusing:
@@ -157,7 +158,7 @@ class Refusing:
 def test_the_wait_is_restored_if_the_thread_does_not_stop():
     server = Refusing("STOP REPLICA IO_THREAD")
     with pytest.raises(ServerError):
-        io_thread.run_restored(server, STOP, STOP[2:])
+        io_thread.run_stop(server, io_thread.Stop(STOP, STOP[2:]))
     assert server.said == [statement for statement, _arguments in STOP]
 
 

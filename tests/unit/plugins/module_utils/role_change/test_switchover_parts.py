@@ -14,6 +14,7 @@ from typing import Any, ClassVar, cast
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     log_in,
+    look_plan,
     part_run,
     participant,
     promotion,
@@ -504,3 +505,12 @@ def test_transactions_of_the_targets_own_are_found_before_anybody_is_kept_out(mo
     assert play.outcomes() == {"db1": "refused", "db2": "refused"}
     assert "has transactions that db1 lacks" in play.results["db2"]["reason"]
     assert not any("read_only" in words for words in world["db1"].statements)
+
+
+@pytest.mark.parametrize(
+    "of_operation,part",
+    [(part_run.switchover_class, "former"), (part_run.failover_class, "source")],
+)
+def test_a_part_that_a_role_change_does_not_have_is_refused_by_name(of_operation, part):
+    with pytest.raises(look_plan.PlanError, match=f"no part '{part}'"):
+        of_operation(part)
