@@ -17,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import replication
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import ErrorLog, EventState, Info
@@ -278,7 +278,7 @@ def began_anew(saved: Look, now: Look) -> bool:
 
 def degraded_since(saved: Look | None, info: Info, at: str) -> str | None:
     """When a run first saw that the source replicates asynchronously; None if it does not."""
-    if not apply.fell_back(info):
+    if not replication.fell_back(info):
         return None
     if saved and saved.get("server") == checkpoints.identity(info) and saved.get("degraded_since"):
         return saved["degraded_since"]

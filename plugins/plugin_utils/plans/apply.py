@@ -23,15 +23,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     heartbeat,
     option_lines,
     problems,
+    replication,
     seed,
     tls,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
-    channel_step,
-    has_to_catch_up,
-    is_fresh,
-    never_connected,
-    wanted_id,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
@@ -139,7 +133,7 @@ def after_exchanges(members: list[Member], settings: Settings) -> list[Member]:
     """The members as they are once their plugins have the wanted names, which is the first thing
     that happens on a host.
     """
-    full = settings["stage"] == "full" or semisync_is_on(members)
+    full = settings["stage"] == "full" or replication.semisync_is_on(members)
     if not full or not problems.may_rename(members, settings):
         return members
     # Not at the top: Ansible would compile it in every run, and most have nothing to exchange.
@@ -224,13 +218,13 @@ def cluster_part(member: Member, members: list[Member]) -> ClusterPart:
         "source_port": source.port,
         "replicas": [other.host for other in replicas],
         "replica_addresses": [other.address for other in replicas],
-        "turn": turn(member, members),
-        "followers": followers(member, members),
+        "turn": replication.turn(member, members),
+        "followers": replication.followers(member, members),
         "clients": len(replicas),
-        "clients_after": clients_after(member, members),
-        "baseline": not semisync_is_on(members),
-        "before_first_replica": no_replica_is_semisync(members),
-        "fell_back": member.side == "source" and fell_back(member.facts),
+        "clients_after": replication.clients_after(member, members),
+        "baseline": not replication.semisync_is_on(members),
+        "before_first_replica": replication.no_replica_is_semisync(members),
+        "fell_back": member.side == "source" and replication.fell_back(member.facts),
         "unit": member.facts["unit"],
     }
 
@@ -242,10 +236,10 @@ def stage_part(
     semi-sync.
     """
     requested = settings["stage"]
-    if requested == "replication" and semisync_is_on(members):
+    if requested == "replication" and replication.semisync_is_on(members):
         requested = "full"
     full = requested == "full"
-    waits = hold_back and member.side == "source" and full and must_wait(members)
+    waits = hold_back and member.side == "source" and full and replication.must_wait(members)
     install = missing_plugins(member) if full else []
     return {
         "stage": "replication" if waits else requested,
@@ -264,7 +258,7 @@ def server_part(
 ) -> ServerPart:
     """The server's options, what is set at run time, and whether it restarts."""
     info, opens = member.facts, durability_mode.opens_when_running(member, stage["stage"], settings)
-    number, fresh = wanted_id(member, members), is_fresh(member, members)
+    number, fresh = replication.wanted_id(member, members), replication.is_fresh(member, members)
     accompanied = bool(replicas_of(members))
     sections = option_lines.sections(
         member.side, info, settings, number, fresh, stage["stage"], accompanied
@@ -355,14 +349,16 @@ def channel_part(
     member: Member, members: list[Member], settings: Settings, stage: str
 ) -> ChannelPart:
     """A replica's channel and its account, and whether other hosts' channels change."""
-    replicas, step = replicas_of(members), channel_step(member, members)
+    replicas, step = replicas_of(members), replication.channel_step(member, members)
     link, login = channel_tls(member, members, settings), account.step(member, members, settings)
     links = [channel_tls(other, members, settings) for other in replicas]
     return {
         "channel": step,
-        "channels_change": any(channel_step(other, members) != "none" for other in replicas),
+        "channels_change": any(
+            replication.channel_step(other, members) != "none" for other in replicas
+        ),
         "tries_login": step == "configure" and account.lets_try(members, settings),
-        "catch_up": has_to_catch_up(member.side, step, member.facts),
+        "catch_up": replication.has_to_catch_up(member.side, step, member.facts),
         "wait_for": expected_after_restart(member, members, step, stage),
         "tls": link["wanted"],
         "tls_differs": link["differs"],
@@ -410,24 +406,18 @@ def expected_after_restart(member: Member, members: list[Member], step: str, sta
         "source_status": member.side == "source" and stage == "full" and bool(replicas_of(members)),
     }
     if expected["source_status"]:
-        expected["clients"] = connected(members)
+        expected["clients"] = replication.connected(members)
     return expected
-
-
-def followers(member: Member, members: list[Member]) -> list[str]:
-    """Replicas of this source, which lose it when it restarts."""
-    return [
-        other.host
-        for other in replicas_of(members)
-        if member.side == "source" and other.channel and other.channel["io_running"] == "Yes"
-    ]
 
 
 def channel_tls(member: Member, members: list[Member], settings: Settings) -> ChannelTls:
     """What a replica's channel needs of TLS."""
     if member.side != "replica":
         return {"wanted": None, "differs": False, "authority": None, "new_authority": False}
-    source, configuring = source_of(members).facts, channel_step(member, members) == "configure"
+    source, configuring = (
+        source_of(members).facts,
+        replication.channel_step(member, members) == "configure",
+    )
     want = tls.wanted(settings, source, member.facts, configuring)
     authority = tls.copy_of_authority(settings, source, member.facts, configuring)
     return {
@@ -436,85 +426,3 @@ def channel_tls(member: Member, members: list[Member], settings: Settings) -> Ch
         "authority": authority,
         "new_authority": bool(authority and authority["changed"]),
     }
-
-
-def fell_back(info: Info) -> bool:
-    """Whether a source has semi-sync enabled but replicates asynchronously now.
-
-    Its next acknowledged commit switches semi-sync on again; without one it stays off (MariaDB on
-    an idle server).
-    """
-    source = info["semisync"]["source"]
-    return source["variables"]["enabled"] == "ON" and source["status"]["status"] == "OFF"
-
-
-def must_wait(members: list[Member]) -> bool:
-    """Whether semi-sync on the source would hold the next commit for the timeout: no replica could
-    acknowledge it.
-
-    A source that is already semi-synchronous, or will be at its next start, stays so.
-    """
-    source = source_of(members)
-    name = source.facts["names"]["source"]["variables"]["enabled"]
-    on = source.facts["semisync"]["source"]["variables"]["enabled"] == "ON"
-    return (
-        not on
-        and not option_lines.switches_on(
-            name, option_files.parse_ours(source.facts["option_files"]["ours"]).get(name, 0)
-        )
-        and any(channel_step(other, members) != "none" for other in replicas_of(members))
-    )
-
-
-def turn(member: Member, members: list[Member]) -> int:
-    """The host's turn: replicas one after another in inventory order, then the source."""
-    order = [other.host for other in replicas_of(members)] + [source_of(members).host]
-    return order.index(member.host)
-
-
-def connected(members: list[Member]) -> int:
-    """Replicas whose channel exists, so that a restarted source can expect them back."""
-    return len(
-        [
-            member
-            for member in replicas_of(members)
-            if member.channel is not None and not never_connected(member.channel)
-        ]
-    )
-
-
-def semisync_is_on(members: list[Member]) -> bool:
-    """Whether semi-sync is enabled anywhere in the cluster, running or in the option files: then
-    there is no baseline any more.
-    """
-    for member in members:
-        name = member.facts["names"][member.side]["variables"]["enabled"]
-        running = member.facts["semisync"][member.side]["variables"]["enabled"]
-        configured = member.facts["option_files"]["options"].get(name, "0")
-        if running == "ON" or values.canonical_value(configured) != "0":
-            return True
-    return False
-
-
-def no_replica_is_semisync(members: list[Member]) -> bool:
-    return all(
-        values.canonical_value(
-            member.facts["semisync"]["replica"]["variables"].get("enabled") or "OFF"
-        )
-        == "0"
-        for member in replicas_of(members)
-    )
-
-
-def clients_after(member: Member, members: list[Member]) -> int:
-    """The least number of semi-sync replicas on the source after this one's turn: those it had, and
-    this one.
-    """
-    return len(
-        [
-            other
-            for other in replicas_of(members)
-            if channels.running(other.channel)
-            and (other is member or other.facts["semisync"]["replica"]["status"]["status"] == "ON")
-        ]
-    )

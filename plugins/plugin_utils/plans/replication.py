@@ -1,17 +1,19 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host's state of replication: whether it is new, what its channel needs, and whether it is
-expected to be behind.
-"""
+"""What a host and its cluster are in replication and semi-sync, before anything is planned."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ def never_connected(channel: Channel) -> bool:
 
 
 def has_to_catch_up(side: str, step: str, info: Info) -> bool:
-    """Whether a replica is expected to be behind: its channel begins in this run, or no run has
+    """Whether a replica is expected to lag: its channel begins in this run, or no run has
     waited since it was seeded.
     """
     if side != "replica" or not info["names"]["gtid"]:
@@ -80,3 +82,94 @@ def has_to_catch_up(side: str, step: str, info: Info) -> bool:
     seeded = info.get("seed")
     waiting = bool(seeded and seeded.get("state") == "done" and seeded.get("caught_up") is False)
     return bool(info["channel"] and info["channel"]["gtid"] and (step == "start" or waiting))
+
+
+def followers(member: Member, members: list[Member]) -> list[str]:
+    """Replicas of this source, which lose it when it restarts."""
+    return [
+        other.host
+        for other in replicas_of(members)
+        if member.side == "source" and other.channel and other.channel["io_running"] == "Yes"
+    ]
+
+
+def fell_back(info: Info) -> bool:
+    """Whether a source has semi-sync enabled but replicates asynchronously now.
+
+    Its next acknowledged commit switches semi-sync on again; without one it stays off (MariaDB on
+    an idle server).
+    """
+    source = info["semisync"]["source"]
+    return source["variables"]["enabled"] == "ON" and source["status"]["status"] == "OFF"
+
+
+def must_wait(members: list[Member]) -> bool:
+    """Whether semi-sync on the source would hold the next commit for the timeout: no replica could
+    acknowledge it.
+
+    A source that is already semi-synchronous, or will be at its next start, stays so.
+    """
+    source = source_of(members)
+    name = source.facts["names"]["source"]["variables"]["enabled"]
+    on = source.facts["semisync"]["source"]["variables"]["enabled"] == "ON"
+    return (
+        not on
+        and not option_lines.switches_on(
+            name, option_files.parse_ours(source.facts["option_files"]["ours"]).get(name, 0)
+        )
+        and any(channel_step(other, members) != "none" for other in replicas_of(members))
+    )
+
+
+def turn(member: Member, members: list[Member]) -> int:
+    """The host's turn: replicas one after another in inventory order, then the source."""
+    order = [other.host for other in replicas_of(members)] + [source_of(members).host]
+    return order.index(member.host)
+
+
+def connected(members: list[Member]) -> int:
+    """Replicas whose channel exists, so that a restarted source can expect them back."""
+    return len(
+        [
+            member
+            for member in replicas_of(members)
+            if member.channel is not None and not never_connected(member.channel)
+        ]
+    )
+
+
+def semisync_is_on(members: list[Member]) -> bool:
+    """Whether semi-sync is enabled anywhere in the cluster, running or in the option files: then
+    there is no baseline any more.
+    """
+    for member in members:
+        name = member.facts["names"][member.side]["variables"]["enabled"]
+        running = member.facts["semisync"][member.side]["variables"]["enabled"]
+        configured = member.facts["option_files"]["options"].get(name, "0")
+        if running == "ON" or values.canonical_value(configured) != "0":
+            return True
+    return False
+
+
+def no_replica_is_semisync(members: list[Member]) -> bool:
+    return all(
+        values.canonical_value(
+            member.facts["semisync"]["replica"]["variables"].get("enabled") or "OFF"
+        )
+        == "0"
+        for member in replicas_of(members)
+    )
+
+
+def clients_after(member: Member, members: list[Member]) -> int:
+    """The least number of semi-sync replicas on the source after this one's turn: those it had, and
+    this one.
+    """
+    return len(
+        [
+            other
+            for other in replicas_of(members)
+            if channels.running(other.channel)
+            and (other is member or other.facts["semisync"]["replica"]["status"]["status"] == "ON")
+        ]
+    )
