@@ -45,6 +45,9 @@ ASKED = (
     "settings_row",
 )
 NOTHING = survivors.NO_LOOK
+# Seconds by which a replica may lag: three beats at the longest interval. In a longer time in which
+# nothing beat, one may have left and another come.
+LAG = 180
 
 
 def watched(evidence: Evidence) -> Evidence:
@@ -177,7 +180,9 @@ def clients(evidence: Evidence, seen: Sequence[Sign]) -> Clients:
         known = {
             member.host: history.who(member)
             for member in survivors.readable(evidence.members)
-            if can_acknowledge(member) and was_attached(member, seen)
+            if can_acknowledge(member)
+            and not is_asynchronous(evidence, member)
+            and was_attached(member, seen)
         }
         return Clients(known, left_over(evidence, number, known), False)
     named = {str(one) for one in sign.beat["facts"]["acknowledgers"] or ()}
@@ -203,24 +208,48 @@ def left_over(evidence: Evidence, number: int, known: Mapping[str, Identity]) ->
 
 
 def was_attached(member: Member, seen: Sequence[Sign]) -> bool:
-    """Whether a replica has all that the source had at the newest beat; or, because it lags, at an
-    earlier one since which the source counted as many at each beat. One that had been replaced by
-    another would have been missing at a beat, or counted beside it.
+    """Whether a replica has received something after a beat since which the source counted as many
+    at each beat. It need not be the newest one: a replica may lag. One that left later would have
+    been missing at a beat, unless another came between the same two beats.
     """
-    number = seen[0].beat["facts"]["clients"]
-    alike = itertools.takewhile(lambda one: one.beat["facts"]["clients"] == number, seen)
-    return any(has_all_of(member, one) for one in alike)
+    newest = seen[0].beat
+
+    def is_like_newest(one: Sign) -> bool:
+        return (
+            one.beat["facts"]["clients"] == newest["facts"]["clients"]
+            and newest["monotonic"] - one.beat["monotonic"] <= LAG
+        )
+
+    return any(has_more_than(member, one) for one in itertools.takewhile(is_like_newest, seen))
 
 
-def has_all_of(member: Member, sign: Sign) -> bool:
-    """Whether a replica has received what the source had at a beat."""
-    has = survivors.received(member) if survivors.by_gtid(member) else None
-    return has is not None and has.covers(has.parse(sign.beat["gtid"]))
+def has_more_than(member: Member, sign: Sign) -> bool:
+    """Whether a replica has received what the source had at a beat, and something that it wrote
+    later, as the beat's own row. All that it had at the beat is not enough: if nobody writes, one
+    that has left before has that, too.
+    """
+    if not survivors.by_gtid(member):
+        return False
+    has = survivors.received(member)
+    had = has.parse(sign.beat["gtid"])
+    later = has.minus(had).of_server(sign.beat["server"])
+    # A domain of MariaDB that the source has deleted does not count.
+    return has.covers(had) and bool(later.same_places(had))
 
 
 def names_of(who: Identity) -> set[str]:
     """What a replica may be called in a beat."""
     return {str(one) for one in (who["server_id"], who["uuid"]) if one}
+
+
+def is_asynchronous(evidence: Evidence, member: Member) -> bool:
+    """Whether a replica was seen to be connected without semi-sync: the variable counts from the
+    thread's next start on. Of one that is not connected the status is not relied on.
+    """
+    first = evidence.first.get(member.host)
+    channel = first["channel"] if first else member.link
+    said = (member.facts["semisync"]["replica"].get("status") or {}).get("status")
+    return channel["io_running"] == "Yes" and said is not None and not values.same_value(said, "ON")
 
 
 def can_acknowledge(member: Member) -> bool:
