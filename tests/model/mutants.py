@@ -107,6 +107,15 @@ def first_sign(evidence: Any, _salvaged: str = "") -> Any:
     return next(iter(beats.signs(evidence)), None)
 
 
+def has_all_of(member: Any, sign: Any) -> bool:
+    has = survivors.received(member)
+    return has.covers(has.parse(sign.beat["gtid"]))
+
+
+def was_there_once(member: Any, seen: Any) -> bool:
+    return any(beat_looks.has_more_than(member, one) for one in seen)
+
+
 def server_of_newest(evidence: Any) -> str:
     return next((str(beat["server"]) for beat in beats.told(evidence)), "")
 
@@ -217,6 +226,12 @@ MUTANTS = (
     Mutant("beat: power", "a source that lost its log's end before it beat is taken to have it",
            ((assumptions, "of_power", always(())),),
            "no server here writes a GTID twice"),
+    Mutant("beat: left",
+           "a replica that has what the source had at a beat is taken to have been there then",
+           ((beat_looks, "has_more_than", lambda _right: has_all_of),)),
+    Mutant("beat: number",
+           "a replica that was there at a beat is taken to be there at each later one",
+           ((beat_looks, "was_attached", lambda _right: was_there_once),)),
     Mutant("fence: failed", "a hook of which a task failed is taken to have ended the source",
            ((last_look, "fenced_at", lambda _right: hook_ended),)),
     Mutant("fence: beginning", "the source is taken to have ended when the hook began",
@@ -271,6 +286,8 @@ WORLDS = {
     "beat: clocks": ("beats, clocks",),
     "beat: relay log": ("beats, threads", "beats, resets"),
     "beat: power": ("beats, power",),
+    "beat: left": ("beats, numbers",),
+    "beat: number": ("beats, numbers",),
     "fence: failed": ("beats, fence",),
     "fence: beginning": ("beats, fence",),
     "fence: word": ("beats, fence",),

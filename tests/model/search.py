@@ -313,17 +313,35 @@ class Search:
         """
         lived_on = FENCE * s[LIVED_ON]
         if since >= 0:
-            outside = [at for at in blocks(self.rules) if s[at + OUTSIDE]]
-            later = any(s[at + DUMPS] & 1 << since for at in outside)
-            # MariaDB's beats do not name replicas, and a certificate says what it assumes of that.
-            if later or (outside and self.rules.mariadb):
-                return s[SINCE_BEAT + since] | STRANGER | lived_on
-            return s[SINCE_BEAT + since] | lived_on
+            stranger = self.came(s, since) or self.took_a_place(s, since)
+            return s[SINCE_BEAT + since] | STRANGER * stranger | lived_on
         for at in blocks(self.rules):
             # Who is no member now, whatever it was when it came.
             if s[at + OUTSIDE] and s[at + DUMP_A + controller]:
                 return s[BROKEN_A + controller] | STRANGER | lived_on
         return s[BROKEN_A + controller] | lived_on
+
+    def came(self, s: bytes, since: int) -> bool:
+        """Whether a stranger has come since a beat."""
+        outside = [at for at in blocks(self.rules) if s[at + OUTSIDE]]
+        return any(s[at + DUMPS] & 1 << since for at in outside)
+
+    def took_a_place(self, s: bytes, since: int) -> bool:
+        """Whether a stranger may have been counted at a beat for a replica that was away, and no
+        number shows it: it came between two beats, in which that replica may have left; or that
+        replica has come after the beat. MariaDB's beats do not name replicas, and a certificate
+        says what it assumes of that. A stranger that was there at each beat must be seen.
+        """
+        outside = [at for at in blocks(self.rules) if s[at + OUTSIDE]]
+        inside = [at for at in blocks(self.rules) if not s[at + OUTSIDE]]
+        return (
+            self.rules.mariadb
+            and bool(outside)
+            and (
+                any(s[at + DUMPS] for at in outside)
+                or any(s[at + DUMPS] & 1 << since for at in inside)
+            )
+        )
 
     def excused(self, s: bytes, asked: Asked, verdict: Verdict, kind: str) -> bool:
         """Whether something happened that the certificate says it takes not to have."""

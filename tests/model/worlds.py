@@ -157,6 +157,16 @@ def with_beats(engine: str) -> dict[str, Rules]:
         "beats, ends": of(1, LINES, ENDS, timeout=SHORT, skew=(120, -90)),
         "beats, by hand": of(1, LINES, BY_HAND, OURS),
         "beats, members": of(3, MEMBERS, strangers=1, beats=1),
+        # Replicas do at once what nothing keeps them from, so that a number at a beat is met soon.
+        "beats, numbers": Rules(
+            engine,
+            3,
+            events=("commit", "beat", "cut", "heal", "kill"),
+            strangers=1,
+            beats=2,
+            looked=False,
+            prompt=True,
+        ),
         "beats, everything": Rules(engine, 2, events=ALL, beats=2, looked=False),
     }
 
