@@ -42,7 +42,7 @@ def claim(part: Participant, plan: FailoverPlan) -> None:
         seconds = io_thread_resume.RESUME_AFTER
         raise AbortError(
             f"the run did not reach {part.host} within {seconds} s after it stopped the IO thread,"
-            " which was therefore started again"
+            " which was therefore started again; or another run has taken its place there"
         )
 
 

@@ -84,7 +84,11 @@ def apply_round(
     locks.take(server, locks.flag_name(plan.token, FLAG), 0)
     if plan.held or plan.durability:
         try:
-            io_thread_resume.leave(address, lambda: put_back(module, plan))
+            io_thread_resume.leave(
+                address,
+                lambda: put_back(module, plan),
+                settle=lambda: restore_durability(module, plan),
+            )
         except OSError:
             # Relax durability only if a process is there that would restore it.
             put_back(module, plan)
@@ -110,13 +114,19 @@ def careful_steps(durability: dict[str, str]) -> list[Step]:
 
 def put_back(module: AnsibleModule, plan: FailoverPlan) -> None:
     """What the process left on the host does if the run does not return."""
-    if plan.durability:
-        try:
-            server = try_again(io_thread.RESTART, lambda: Server(login.connect(module)))
-        except ServerError as error:
-            complain(f"the server's durability settings could not be restored: {error}")
-        else:
-            run_steps(server, careful_steps(plan.durability))
-            connection.close(server)
+    restore_durability(module, plan)
     if plan.held:
         io_thread.start_again(module)
+
+
+def restore_durability(module: AnsibleModule, plan: FailoverPlan) -> None:
+    """The part of it that it does as well if another run takes its place."""
+    if not plan.durability:
+        return
+    try:
+        server = try_again(io_thread.RESTART, lambda: Server(login.connect(module)))
+    except ServerError as error:
+        complain(f"the server's durability settings could not be restored: {error}")
+    else:
+        run_steps(server, careful_steps(plan.durability))
+        connection.close(server)

@@ -12,9 +12,12 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import detached
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     io_thread_resume,
+    lock_holder,
+    locks,
     received_outcome,
     role_statements,
     traces,
@@ -47,6 +50,9 @@ if TYPE_CHECKING:
 RESTART = 120
 # Seconds that a stop may wait for a connection to the source. 0 would be for as long as it takes.
 CALL = 1
+# Seconds that the process left on the host waits for the run's lock: its own run's part has it for
+# a moment if it comes too late.
+LOCK = 5
 
 
 class Stop(NamedTuple):
@@ -80,12 +86,16 @@ def stop(
     module: AnsibleModule, plan: IoThreadPlan, server: Server, names: Names
 ) -> dict[str, object]:
     """Stop the IO thread, and read the state; a process stays that restarts the thread unless it is
-    dismissed.
+    dismissed. One that a run before has left is relieved: what it would start is this run's now.
     """
     before = channels.default_channel(server.channels(names))
     if not before:
         return {"changed": False, "stopped": False, "msg": "it no longer follows a source"}
     how = how_to_stop(names, server.variables())
+    relieved = not module.check_mode and relieve(module, plan, how)
+    if relieved:
+        # The other may have started it at the last moment.
+        before = channels.default_channel(server.channels(names)) or before
     steps = [] if before["io_running"] == "No" else how.steps
     if module.check_mode:
         return {
@@ -93,18 +103,37 @@ def stop(
             "stopped": False,
             "statements": role_statements.shown(steps),
         }
+    if steps and not relieved:
+        leave(module, plan, how)
     if steps:
-        io_thread_resume.leave(
-            io_thread_resume.address(module, plan.token), lambda: start_again(module, how.restore)
-        )
         run_stop(server, how)
     return {
-        "changed": bool(steps),
+        "changed": bool(steps) or relieved,
         "statements": role_statements.shown(steps),
         "was": before["io_running"],
         "at": time.time(),
         **read_stopped(server, names, plan.schema),
     }
+
+
+def leave(module: AnsibleModule, plan: IoThreadPlan, how: Stop) -> None:
+    """Leave the process that starts the thread again."""
+    io_thread_resume.leave(
+        io_thread_resume.address(module, plan.token),
+        lambda: start_again(module, how.restore),
+        settle=lambda: settle(module, how.restore),
+    )
+
+
+def relieve(module: AnsibleModule, plan: IoThreadPlan, how: Stop) -> bool:
+    """Take the place of the processes that other runs have left; False if there are none. Ours is
+    there first, so that one of them starts the thread if this run ends here.
+    """
+    others = io_thread_resume.of_other_runs(io_thread_resume.address(module, plan.token))
+    if others:
+        leave(module, plan, how)
+        io_thread_resume.take_over(others)
+    return bool(others)
 
 
 def read_stopped(server: Server, names: Names, schema: str) -> dict[str, object]:
@@ -159,8 +188,25 @@ def run_stop(server: Server, how: Stop) -> None:
         raise
 
 
+def settle(module: AnsibleModule, restore: Sequence[Step]) -> None:
+    """What the process left on the host does if another run takes its place.
+
+    Args:
+        restore: statements that its run may not have reached.
+
+    Raises:
+        ServerError: the server refuses the login or a statement.
+    """
+    if restore:
+        server = try_again(RESTART, lambda: Server(login.connect(module)))
+        run_steps(server, restore)
+        connection.close(server)
+
+
 def start_again(module: AnsibleModule, restore: Sequence[Step] = ()) -> None:
-    """What the process left on the host does if the run does not return.
+    """What the process left on the host does if the run does not return. If another run is at work
+    on this server, that one decides about the thread: a replica must not acknowledge to a source
+    that lives after all, while another takes over.
 
     Args:
         restore: statements that the run may not have reached.
@@ -169,5 +215,13 @@ def start_again(module: AnsibleModule, restore: Sequence[Step] = ()) -> None:
         ServerError: the server refuses the login or the statement.
     """
     server = try_again(RESTART, lambda: Server(login.connect(module)))
-    run_steps(server, [*restore, *start_steps(identify(server))])
+    run_steps(server, restore)
+    # Held until the connection ends, so that no part begins in between.
+    if locks.take(server, lock_holder.RUN_LOCK, LOCK):
+        run_steps(server, start_steps(identify(server)))
+    else:
+        detached.complain(
+            "an IO thread that a failover stopped was not started again: another role change is in"
+            " progress on this server"
+        )
     connection.close(server)

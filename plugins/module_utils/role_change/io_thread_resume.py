@@ -4,7 +4,9 @@
 """A process that stays on a host whose IO thread was stopped, and restarts it if the run does not
 return in time: the controller may be dead.
 
-It is asked at an abstract unix socket, so there is no file to clean up.
+It is asked at an abstract unix socket, so there is no file to clean up. The next run finds it by
+that, and takes its place: otherwise a dead run's process would start the thread while the next one
+compares what the replicas have received.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import contextlib
 import hashlib
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import detached, socket_peer
@@ -27,22 +29,52 @@ RESUME_AFTER = 60
 # Seconds that it may take to release the socket.
 ANSWER = 5
 # The requests that it gets, and its answers.
-GO, STAY, GONE, STAYS = b"q", b"r", b"g", b"s"
+GO, STAY, YIELD, GONE, STAYS = b"q", b"r", b"y", b"g", b"s"
+ANSWERS = {GO: GONE, YIELD: GONE, STAY: STAYS}
+# What all names begin with, and the kernel's list of sockets, which shows their zero as an @.
+PREFIX, LISTED = "dbre-semisync-held-", "/proc/net/unix"
+
+
+def nothing() -> None:
+    """What there is to settle if nothing is."""
 
 
 def address(module: AnsibleModule, token: str) -> str:
-    """The socket's name: the run, and the server, because a host may have several."""
+    """The socket's name: the server, because a host may have several, and the run."""
     params = module.params
-    words = f"{token} {params['login_unix_socket']} {params['login_port']}"
-    return "\0dbre-semisync-held-" + hashlib.sha256(words.encode("utf-8")).hexdigest()[:32]
+    words = (f"{params['login_unix_socket']} {params['login_port']}", token)
+    server, run = (hashlib.sha256(one.encode("utf-8")).hexdigest()[:16] for one in words)
+    return f"\0{PREFIX}{server}-{run}"
 
 
-def leave(name: str, act: Callable[[], None], seconds: float = RESUME_AFTER) -> None:
+def of_other_runs(name: str) -> list[str]:
+    """The names of the processes that other runs have left at the same server.
+
+    Args:
+        name: result of address().
+    """
+    same = name[1:].rpartition("-")[0] + "-"
+    try:
+        with open(LISTED, encoding="utf-8", errors="replace") as lines:
+            paths = [line.split()[-1] for line in lines]
+    except OSError:
+        return []
+    found = {"\0" + path[1:] for path in paths if path.startswith("@" + same)}
+    return sorted(found - {name})
+
+
+def leave(
+    name: str,
+    act: Callable[[], None],
+    seconds: float = RESUME_AFTER,
+    settle: Callable[[], None] = nothing,
+) -> None:
     """Start the process; it runs when this returns.
 
     Args:
         name: result of address().
         act: what to do when time is up.
+        settle: what to do if another run takes its place: that one has the IO thread then.
 
     Raises:
         OSError: there is one already, or it cannot be started.
@@ -51,13 +83,18 @@ def leave(name: str, act: Callable[[], None], seconds: float = RESUME_AFTER) -> 
         listener.bind(name)
         listener.listen(1)
         detached.start_detached(
-            lambda: serve(listener, act, seconds),
+            lambda: serve(listener, act, seconds, settle),
             [listener.fileno()],
             "an IO thread that a failover stopped was not started again",
         )
 
 
-def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> None:
+def serve(
+    listener: socket.socket,
+    act: Callable[[], None],
+    seconds: float,
+    settle: Callable[[], None] = nothing,
+) -> None:
     """Wait to be dismissed, and act on timeout. A request to stay restarts the timeout."""
     deadline = time.monotonic() + seconds
     while True:
@@ -68,22 +105,36 @@ def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> N
             listener.close()
             act()
             return
+        word = b""
         with connection, contextlib.suppress(OSError):
             connection.settimeout(ANSWER)
             word = connection.recv(1)
-            if word == GO:
+            if word in (GO, YIELD):
                 # A caller that learns that this process is gone may start another at once.
                 listener.close()
-                connection.sendall(GONE)
-                return
-            if word == STAY:
-                deadline = time.monotonic() + seconds
-                connection.sendall(STAYS)
+            if word in ANSWERS:
+                connection.sendall(ANSWERS[word])
+        if word == STAY:
+            deadline = time.monotonic() + seconds
+        elif word in (GO, YIELD):
+            if word == YIELD:
+                settle()
+            return
 
 
 def release(name: str) -> bool:
     """Dismiss the process; False if it is gone: it may have acted."""
     return reply_to(name, GO) == GONE
+
+
+def take_over(names: Sequence[str]) -> None:
+    """Dismiss the processes of other runs. One that is gone has acted, or is about to.
+
+    Args:
+        names: result of of_other_runs().
+    """
+    for name in names:
+        reply_to(name, YIELD)
 
 
 def renew(name: str) -> bool:

@@ -12,6 +12,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     failover_facts,
     io_thread,
     io_thread_resume,
+    lock_holder,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import run_steps
@@ -35,7 +36,10 @@ class Module:
 @pytest.fixture(name="server")
 def fixture_server(monkeypatch):
     left = []
-    monkeypatch.setattr(io_thread_resume, "leave", lambda name, act: left.append((name, act)))
+    monkeypatch.setattr(io_thread_resume, "of_other_runs", lambda _name: [])
+    monkeypatch.setattr(
+        io_thread_resume, "leave", lambda name, act, settle: left.append((name, act))
+    )
     monkeypatch.setattr(io_thread_resume, "release", lambda name: bool(left) and bool(left.pop()))
     there = DeadSource({"db2": 120}, {"db2": 100})
     there["db2"].io = True
@@ -62,6 +66,46 @@ def test_one_that_stands_still_is_read_and_left_alone(server):
     result = io_thread.stop(Module(), PLAN, server, NAMES)
     assert (result["stopped"], result["changed"], server.fake.statements) == (True, False, [])
     assert not server.left
+
+
+def other_run(monkeypatch, server, acts=False):
+    """A run that died has stopped the thread, and its process is there. What happens, in order."""
+    happened = []
+    server.fake.io = False
+
+    def take_over(names):
+        happened.append(("relieved", list(names), len(server.left)))
+        server.fake.io = acts
+
+    monkeypatch.setattr(io_thread_resume, "of_other_runs", lambda _name: ["other"])
+    monkeypatch.setattr(io_thread_resume, "take_over", take_over)
+    return happened
+
+
+def test_what_a_dead_run_would_start_is_this_run_s(server, monkeypatch):
+    happened = other_run(monkeypatch, server)
+    result = io_thread.stop(Module(), PLAN, server, NAMES)
+    # So it is claimed, kept stopped, and started again like one that this run has stopped.
+    assert (result["stopped"], result["changed"], result["was"]) == (True, True, "No")
+    assert server.fake.statements == [] and len(server.left) == 1
+    # Ours was there before the other one went.
+    assert happened == [("relieved", ["other"], 1)]
+    assert io_thread.resume_io_thread(Module(), PLAN, server, NAMES)["changed"] and server.fake.io
+
+
+def test_one_that_a_dead_run_has_just_started_is_stopped_again(server, monkeypatch):
+    other_run(monkeypatch, server, acts=True)
+    result = io_thread.stop(Module(), PLAN, server, NAMES)
+    assert (result["stopped"], result["changed"], result["was"]) == (True, True, "Yes")
+    assert server.fake.statements == ["STOP REPLICA IO_THREAD"] and len(server.left) == 1
+
+
+def test_check_mode_relieves_nobody(server, monkeypatch):
+    happened = other_run(monkeypatch, server)
+    module = Module()
+    module.check_mode = True
+    assert not io_thread.stop(module, PLAN, server, NAMES)["changed"]
+    assert happened == [] and server.left == []
 
 
 def test_an_applier_that_was_restarted_has_another_number(server):
@@ -143,12 +187,15 @@ def test_mariadb_s_thread_waits_a_second_at_most_for_a_dead_source(names, variab
 
 
 class Refusing:
-    """A server that refuses a statement."""
+    """A server that refuses a statement, and whose run lock another run may have."""
 
-    def __init__(self, refused):
-        self.refused, self.said = refused, []
+    def __init__(self, refused, locked=False):
+        self.refused, self.locked, self.said = refused, locked, []
 
-    def rows(self, statement, _arguments=None):
+    def rows(self, statement, arguments=None):
+        if "GET_LOCK" in statement:
+            self.said.append(f"lock {arguments[0]}")
+            return [{"got": 0 if self.locked else 1}]
         self.said.append(statement)
         if statement == self.refused:
             raise ServerError(DriverError(1205, "no"))
@@ -162,10 +209,40 @@ def test_the_wait_is_restored_if_the_thread_does_not_stop():
     assert server.said == [statement for statement, _arguments in STOP]
 
 
-def test_the_wait_is_restored_before_a_thread_starts_by_itself(monkeypatch):
-    server = Refusing("")
-    monkeypatch.setattr(io_thread, "try_again", lambda _seconds, _attempt: server)
+@pytest.fixture(name="left_alone")
+def fixture_left_alone(monkeypatch):
+    """What the process that was left connects to."""
+
+    def connecting_to(server):
+        monkeypatch.setattr(io_thread, "try_again", lambda _seconds, _attempt: server)
+        return server
+
     monkeypatch.setattr(io_thread, "identify", lambda _server: MARIADB)
-    monkeypatch.setattr(io_thread.connection, "close", lambda _server: None)
+    monkeypatch.setattr(io_thread.connection, "close", lambda server: server.said.append("close"))
+    return connecting_to
+
+
+RESTORED = [STOP[2][0]]
+LOCKED = f"lock {lock_holder.RUN_LOCK}"
+
+
+def test_the_wait_is_restored_before_a_thread_starts_by_itself(left_alone):
+    server = left_alone(Refusing(""))
     io_thread.start_again(Module(), STOP[2:])
-    assert server.said == [STOP[2][0], "START REPLICA IO_THREAD"]
+    assert server.said == [*RESTORED, LOCKED, "START REPLICA IO_THREAD", "close"]
+
+
+def test_a_thread_does_not_start_by_itself_while_another_run_is_at_work(left_alone, monkeypatch):
+    words = []
+    monkeypatch.setattr(io_thread.detached, "complain", words.append)
+    server = left_alone(Refusing("", locked=True))
+    io_thread.start_again(Module(), STOP[2:])
+    assert server.said == [*RESTORED, LOCKED, "close"]
+    assert len(words) == 1 and "another role change is in progress" in words[0]
+
+
+@pytest.mark.parametrize("restore,said", [(STOP[2:], [*RESTORED, "close"]), ([], [])])
+def test_one_that_is_relieved_restores_the_wait_and_starts_nothing(left_alone, restore, said):
+    server = left_alone(Refusing(""))
+    io_thread.settle(Module(), restore)
+    assert server.said == said

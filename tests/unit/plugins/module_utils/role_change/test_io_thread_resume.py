@@ -14,13 +14,14 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import io_thread_resume
 
 
+def module_of(port):
+    return SimpleNamespace(params={"login_unix_socket": "/run/x", "login_port": port})
+
+
 @pytest.fixture(name="name")
 def fixture_name():
     token = secrets.token_hex(8)
-    one, other = (
-        SimpleNamespace(params={"login_unix_socket": "/run/x", "login_port": port})
-        for port in (3306, 3307)
-    )
+    one, other = (module_of(port) for port in (3306, 3307))
     assert io_thread_resume.address(one, token) != io_thread_resume.address(other, token)
     return io_thread_resume.address(one, token)
 
@@ -67,6 +68,38 @@ def test_another_can_be_left_as_soon_as_one_is_gone(name, tmp_path):
         io_thread_resume.leave(name, (tmp_path / "acted").touch, seconds=5)
         assert io_thread_resume.release(name)
     assert not (tmp_path / "acted").exists()
+
+
+def until_there(path):
+    until = time.monotonic() + 20
+    while not path.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    return path.exists()
+
+
+def test_the_next_run_takes_its_place(tmp_path):
+    acted, settled = tmp_path / "acted", tmp_path / "settled"
+    # Ports of no server, so that no other test's process is found.
+    here, elsewhere = (module_of(secrets.randbelow(10**9) + 10**6) for _server in range(2))
+    one, other = (io_thread_resume.address(here, token) for token in ("feed", "beef"))
+    there = io_thread_resume.address(elsewhere, "feed")
+    for name in (one, other, there):
+        io_thread_resume.leave(name, acted.touch, seconds=3, settle=settled.touch)
+    assert io_thread_resume.of_other_runs(other) == [one]
+    io_thread_resume.take_over([one])
+    assert until_there(settled)
+    assert io_thread_resume.of_other_runs(other) == []
+    # It is gone, as far as its own run can tell.
+    assert not io_thread_resume.release(one)
+    io_thread_resume.take_over([one])
+    assert io_thread_resume.release(other) and io_thread_resume.release(there)
+    time.sleep(4)
+    assert not acted.exists()
+
+
+def test_without_the_kernel_s_list_no_other_run_is_found(name, monkeypatch, tmp_path):
+    monkeypatch.setattr(io_thread_resume, "LISTED", str(tmp_path / "none"))
+    assert io_thread_resume.of_other_runs(name) == []
 
 
 def test_one_that_cannot_start_it_again_says_so_in_the_hosts_log(name, tmp_path, monkeypatch):
