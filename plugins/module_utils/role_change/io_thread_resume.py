@@ -53,14 +53,15 @@ def of_other_runs(name: str) -> list[str]:
     Args:
         name: result of address().
     """
-    same = name[1:].rpartition("-")[0] + "-"
+    # Its 16 digits, and the dash.
+    same = name[1 : 1 + len(PREFIX) + 17]
     try:
         with open(LISTED, encoding="utf-8", errors="replace") as lines:
             paths = [line.split()[-1] for line in lines]
     except OSError:
         return []
-    found = {"\0" + path[1:] for path in paths if path.startswith("@" + same)}
-    return sorted(found - {name})
+    names = {"\0" + path[1:] for path in paths if path.startswith("@" + same)}
+    return sorted(names - {name})
 
 
 def leave(

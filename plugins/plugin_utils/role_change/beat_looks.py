@@ -225,7 +225,7 @@ def was_attached(member: Member, seen: Sequence[Sign]) -> bool:
 
 def has_more_than(member: Member, sign: Sign) -> bool:
     """Whether a replica has received what the source had at a beat, and something that it wrote
-    later, as the beat's own row. All that it had at the beat is not enough: if nobody writes, one
+    later, as the beat's own row. All that it had at the beat is not enough: without writes, one
     that has left before has that, too.
     """
     if not survivors.by_gtid(member):
