@@ -321,10 +321,13 @@ class Search:
                 return s[BROKEN_A + controller] | STRANGER | lived_on
         return s[BROKEN_A + controller] | lived_on
 
-    def came(self, s: bytes, since: int) -> bool:
-        """Whether a stranger has come since a beat."""
-        outside = [at for at in blocks(self.rules) if s[at + OUTSIDE]]
-        return any(s[at + DUMPS] & 1 << since for at in outside)
+    def came(self, s: bytes, since: int, stranger: bool = True) -> bool:
+        """Whether a stranger, or a member, has come since a beat."""
+        return any(
+            s[at + DUMPS] & 1 << since
+            for at in blocks(self.rules)
+            if bool(s[at + OUTSIDE]) is stranger
+        )
 
     def took_a_place(self, s: bytes, since: int) -> bool:
         """Whether a stranger may have been counted at a beat for a replica that was away, and no
@@ -333,15 +336,9 @@ class Search:
         says what it assumes of that. A stranger that was there at each beat must be seen.
         """
         outside = [at for at in blocks(self.rules) if s[at + OUTSIDE]]
-        inside = [at for at in blocks(self.rules) if not s[at + OUTSIDE]]
-        return (
-            self.rules.mariadb
-            and bool(outside)
-            and (
-                any(s[at + DUMPS] for at in outside)
-                or any(s[at + DUMPS] & 1 << since for at in inside)
-            )
-        )
+        if not self.rules.mariadb or not outside:
+            return False
+        return any(s[at + DUMPS] for at in outside) or self.came(s, since, stranger=False)
 
     def excused(self, s: bytes, asked: Asked, verdict: Verdict, kind: str) -> bool:
         """Whether something happened that the certificate says it takes not to have."""

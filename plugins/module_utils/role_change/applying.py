@@ -41,8 +41,9 @@ def claim(part: Participant, plan: FailoverPlan) -> None:
     if plan.held and gone:
         seconds = io_thread_resume.RESUME_AFTER
         raise AbortError(
-            f"the run did not reach {part.host} within {seconds} s after it stopped the IO thread,"
-            " which was therefore started again; or another run has taken its place there"
+            f"{part.host}: its IO thread is no longer this run's: either the run did not come back"
+            f" within {seconds} s after it stopped the thread, and it was started again, or another"
+            " run has taken its place"
         )
 
 

@@ -85,13 +85,12 @@ def apply_round(
     if plan.held or plan.durability:
         try:
             io_thread_resume.leave(
-                address,
-                lambda: put_back(module, plan),
-                settle=lambda: restore_durability(module, plan),
+                address, lambda: settle(module, plan), lambda: start_again(module, plan)
             )
         except OSError:
             # Relax durability only if a process is there that would restore it.
-            put_back(module, plan)
+            settle(module, plan)
+            start_again(module, plan)
             return {"changed": True, "round": dict(GONE)}
     steps: list[Step] = [
         (set_statement(name, RELAXED[name]), None) for name in sorted(plan.durability)
@@ -112,15 +111,8 @@ def careful_steps(durability: dict[str, str]) -> list[Step]:
     return [(set_statement(name, durability[name]), None) for name in sorted(durability)]
 
 
-def put_back(module: AnsibleModule, plan: FailoverPlan) -> None:
-    """What the process left on the host does if the run does not return."""
-    restore_durability(module, plan)
-    if plan.held:
-        io_thread.start_again(module)
-
-
-def restore_durability(module: AnsibleModule, plan: FailoverPlan) -> None:
-    """The part of it that it does as well if another run takes its place."""
+def settle(module: AnsibleModule, plan: FailoverPlan) -> None:
+    """What the process left on the host does first if its run does not return."""
     if not plan.durability:
         return
     try:
@@ -130,3 +122,9 @@ def restore_durability(module: AnsibleModule, plan: FailoverPlan) -> None:
     else:
         run_steps(server, careful_steps(plan.durability))
         connection.close(server)
+
+
+def start_again(module: AnsibleModule, plan: FailoverPlan) -> None:
+    """What it does then, unless another run has taken its place."""
+    if plan.held:
+        io_thread.start_again(module)

@@ -120,8 +120,8 @@ def leave(module: AnsibleModule, plan: IoThreadPlan, how: Stop) -> None:
     """Leave the process that starts the thread again."""
     io_thread_resume.leave(
         io_thread_resume.address(module, plan.token),
-        lambda: start_again(module, how.restore),
-        settle=lambda: settle(module, how.restore),
+        lambda: settle(module, how.restore),
+        lambda: start_again(module),
     )
 
 
@@ -129,7 +129,7 @@ def relieve(module: AnsibleModule, plan: IoThreadPlan, how: Stop) -> bool:
     """Take the place of the processes that other runs have left; False if there are none. Ours is
     there first, so that one of them starts the thread if this run ends here.
     """
-    others = io_thread_resume.of_other_runs(io_thread_resume.address(module, plan.token))
+    others = io_thread_resume.of_other_runs(module, plan.token)
     if others:
         leave(module, plan, how)
         io_thread_resume.take_over(others)
@@ -189,10 +189,10 @@ def run_stop(server: Server, how: Stop) -> None:
 
 
 def settle(module: AnsibleModule, restore: Sequence[Step]) -> None:
-    """What the process left on the host does if another run takes its place.
+    """What the process left on the host does first if its run does not return.
 
     Args:
-        restore: statements that its run may not have reached.
+        restore: statements that the run may not have reached.
 
     Raises:
         ServerError: the server refuses the login or a statement.
@@ -203,19 +203,15 @@ def settle(module: AnsibleModule, restore: Sequence[Step]) -> None:
         connection.close(server)
 
 
-def start_again(module: AnsibleModule, restore: Sequence[Step] = ()) -> None:
-    """What the process left on the host does if the run does not return. If another run is at work
-    on this server, that one decides about the thread: a replica must not acknowledge to a source
-    that lives after all, while another takes over.
-
-    Args:
-        restore: statements that the run may not have reached.
+def start_again(module: AnsibleModule) -> None:
+    """What it does then, unless another run has taken its place. If another one is at work on this
+    server, that one decides about the thread: a replica must not acknowledge to a source that
+    lives after all, while another takes over.
 
     Raises:
         ServerError: the server refuses the login or the statement.
     """
     server = try_again(RESTART, lambda: Server(login.connect(module)))
-    run_steps(server, restore)
     # Held until the connection ends, so that no part begins in between.
     if locks.take(server, lock_holder.RUN_LOCK, LOCK):
         run_steps(server, start_steps(identify(server)))

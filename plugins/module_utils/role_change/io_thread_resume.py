@@ -35,47 +35,47 @@ ANSWERS = {GO: GONE, YIELD: GONE, STAY: STAYS}
 PREFIX, LISTED = "dbre-semisync-held-", "/proc/net/unix"
 
 
-def nothing() -> None:
-    """What there is to settle if nothing is."""
-
-
 def address(module: AnsibleModule, token: str) -> str:
     """The socket's name: the server, because a host may have several, and the run."""
+    return f"{at_server(module)}{digest(token)}"
+
+
+def at_server(module: AnsibleModule) -> str:
+    """How the names of all processes begin that are left at a server."""
     params = module.params
-    words = (f"{params['login_unix_socket']} {params['login_port']}", token)
-    server, run = (hashlib.sha256(one.encode("utf-8")).hexdigest()[:16] for one in words)
-    return f"\0{PREFIX}{server}-{run}"
+    server = digest(f"{params['login_unix_socket']} {params['login_port']}")
+    return f"\0{PREFIX}{server}-"
 
 
-def of_other_runs(name: str) -> list[str]:
-    """The names of the processes that other runs have left at the same server.
+def digest(words: str) -> str:
+    return hashlib.sha256(words.encode("utf-8")).hexdigest()[:16]
 
-    Args:
-        name: result of address().
-    """
-    # Its 16 digits, and the dash.
-    same = name[1 : 1 + len(PREFIX) + 17]
+
+def of_other_runs(module: AnsibleModule, token: str) -> list[str]:
+    """The names of the processes that other runs have left at this server."""
+    same = at_server(module)[1:]
     try:
         with open(LISTED, encoding="utf-8", errors="replace") as lines:
             paths = [line.split()[-1] for line in lines]
     except OSError:
         return []
     names = {"\0" + path[1:] for path in paths if path.startswith("@" + same)}
-    return sorted(names - {name})
+    return sorted(names - {address(module, token)})
 
 
 def leave(
     name: str,
+    settle: Callable[[], None],
     act: Callable[[], None],
     seconds: float = RESUME_AFTER,
-    settle: Callable[[], None] = nothing,
 ) -> None:
     """Start the process; it runs when this returns.
 
     Args:
         name: result of address().
-        act: what to do when time is up.
-        settle: what to do if another run takes its place: that one has the IO thread then.
+        settle: what to do unless the run itself comes back: what it has changed is restored.
+        act: what to do after that if no other run takes the process's place, because that one
+            would have the IO thread then.
 
     Raises:
         OSError: there is one already, or it cannot be started.
@@ -84,7 +84,7 @@ def leave(
         listener.bind(name)
         listener.listen(1)
         detached.start_detached(
-            lambda: serve(listener, act, seconds, settle),
+            lambda: serve(listener, settle, act, seconds),
             [listener.fileno()],
             "an IO thread that a failover stopped was not started again",
         )
@@ -92,11 +92,11 @@ def leave(
 
 def serve(
     listener: socket.socket,
+    settle: Callable[[], None],
     act: Callable[[], None],
     seconds: float,
-    settle: Callable[[], None] = nothing,
 ) -> None:
-    """Wait to be dismissed, and act on timeout. A request to stay restarts the timeout."""
+    """Wait to be dismissed; settle and act on timeout. A request to stay restarts the timeout."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -104,6 +104,7 @@ def serve(
         except socket.timeout:
             # From here on no caller is told that this process is gone.
             listener.close()
+            settle()
             act()
             return
         word = b""

@@ -82,7 +82,7 @@ def plan(**more):
 
 
 class LeftBehind(list):
-    def leave(self, _name, act, settle):
+    def leave(self, _name, settle, act):
         self.append(act)
         self.settles = settle
 
@@ -90,7 +90,7 @@ class LeftBehind(list):
 @pytest.fixture(name="left_behind")
 def fixture_left_behind(monkeypatch):
     """Who was left behind, and what it does; one of the stop is there. It has `settles`: what each
-    does where another run takes its place.
+    does first.
     """
     there = LeftBehind(["of the stop"])
     monkeypatch.setattr(io_thread_resume, "release", lambda _name: bool(there and there.pop()))
@@ -147,8 +147,7 @@ def test_what_is_relaxed_is_put_back_by_whoever_is_left_behind(left_behind, monk
     left_behind.settles()
     assert server.said == careful and started == []
     left_behind[0]()
-    assert server.said == careful * 2
-    assert started == [module]
+    assert server.said == careful and started == [module]
 
 
 def gone(_seconds, _attempt):
@@ -167,17 +166,20 @@ def test_an_io_thread_that_was_down_before_is_left_down(
     done = drain.apply_round(Module(), made, Server(), NAMES)["round"]
     assert not done["gone"] and len(left_behind) == number
     for act in left_behind:
+        left_behind.settles()
         act()
     assert started == []
 
 
 def test_where_nobody_can_be_left_behind_all_is_put_back_at_once(left_behind, monkeypatch):
-    def leave(_name, _act, settle):
+    def leave(_name, _settle, _act):
         raise OSError("address in use")
 
-    put_back = []
+    happened = []
     monkeypatch.setattr(io_thread_resume, "leave", leave)
-    monkeypatch.setattr(drain, "put_back", lambda *given: put_back.append(given))
+    for name in ("settle", "start_again"):
+        monkeypatch.setattr(drain, name, lambda *given, name=name: happened.append((name, *given)))
     module, made, server = Module(), plan(durability=DURABILITY), Server()
     assert drain.apply_round(module, made, server, NAMES)["round"]["gone"]
-    assert put_back == [(module, made)] and server.said == [] and left_behind == []
+    assert happened == [("settle", module, made), ("start_again", module, made)]
+    assert server.said == [] and left_behind == []

@@ -36,9 +36,9 @@ class Module:
 @pytest.fixture(name="server")
 def fixture_server(monkeypatch):
     left = []
-    monkeypatch.setattr(io_thread_resume, "of_other_runs", lambda _name: [])
+    monkeypatch.setattr(io_thread_resume, "of_other_runs", lambda _module, _token: [])
     monkeypatch.setattr(
-        io_thread_resume, "leave", lambda name, act, settle: left.append((name, act))
+        io_thread_resume, "leave", lambda name, settle, act: left.append((name, settle, act))
     )
     monkeypatch.setattr(io_thread_resume, "release", lambda name: bool(left) and bool(left.pop()))
     there = DeadSource({"db2": 120}, {"db2": 100})
@@ -77,7 +77,7 @@ def other_run(monkeypatch, server, acts=False):
         happened.append(("relieved", list(names), len(server.left)))
         server.fake.io = acts
 
-    monkeypatch.setattr(io_thread_resume, "of_other_runs", lambda _name: ["other"])
+    monkeypatch.setattr(io_thread_resume, "of_other_runs", lambda _module, _token: ["other"])
     monkeypatch.setattr(io_thread_resume, "take_over", take_over)
     return happened
 
@@ -226,18 +226,27 @@ RESTORED = [STOP[2][0]]
 LOCKED = f"lock {lock_holder.RUN_LOCK}"
 
 
-def test_the_wait_is_restored_before_a_thread_starts_by_itself(left_alone):
+def test_a_thread_starts_by_itself_under_the_lock_of_role_changes(left_alone):
     server = left_alone(Refusing(""))
-    io_thread.start_again(Module(), STOP[2:])
-    assert server.said == [*RESTORED, LOCKED, "START REPLICA IO_THREAD", "close"]
+    io_thread.start_again(Module())
+    assert server.said == [LOCKED, "START REPLICA IO_THREAD", "close"]
+
+
+def test_the_process_that_is_left_restores_the_wait_before_it_starts_the_thread(
+    left_alone, monkeypatch
+):
+    monkeypatch.setattr(io_thread_resume, "leave", lambda _name, settle, act: (settle(), act()))
+    server = left_alone(Refusing(""))
+    io_thread.leave(Module(), PLAN, io_thread.Stop(STOP, STOP[2:]))
+    assert server.said == [*RESTORED, "close", LOCKED, "START REPLICA IO_THREAD", "close"]
 
 
 def test_a_thread_does_not_start_by_itself_while_another_run_is_at_work(left_alone, monkeypatch):
     words = []
     monkeypatch.setattr(io_thread.detached, "complain", words.append)
     server = left_alone(Refusing("", locked=True))
-    io_thread.start_again(Module(), STOP[2:])
-    assert server.said == [*RESTORED, LOCKED, "close"]
+    io_thread.start_again(Module())
+    assert server.said == [LOCKED, "close"]
     assert len(words) == 1 and "another role change is in progress" in words[0]
 
 

@@ -18,6 +18,10 @@ def module_of(port):
     return SimpleNamespace(params={"login_unix_socket": "/run/x", "login_port": port})
 
 
+def nothing():
+    """There is nothing to restore."""
+
+
 @pytest.fixture(name="name")
 def fixture_name():
     token = secrets.token_hex(8)
@@ -27,7 +31,7 @@ def fixture_name():
 
 
 def test_one_that_is_sent_away_does_nothing(name, tmp_path):
-    io_thread_resume.leave(name, (tmp_path / "acted").touch, seconds=1)
+    io_thread_resume.leave(name, nothing, (tmp_path / "acted").touch, 1)
     assert io_thread_resume.release(name)
     assert not io_thread_resume.release(name)
     time.sleep(1.5)
@@ -35,7 +39,7 @@ def test_one_that_is_sent_away_does_nothing(name, tmp_path):
 
 
 def test_one_that_nobody_comes_to_acts_and_cannot_be_sent_away_any_more(name, tmp_path):
-    io_thread_resume.leave(name, (tmp_path / "acted").touch, seconds=0.3)
+    io_thread_resume.leave(name, nothing, (tmp_path / "acted").touch, 0.3)
     until = time.monotonic() + 20
     while not (tmp_path / "acted").exists() and time.monotonic() < until:
         time.sleep(0.05)
@@ -44,7 +48,7 @@ def test_one_that_nobody_comes_to_acts_and_cannot_be_sent_away_any_more(name, tm
 
 
 def test_one_that_is_asked_to_stay_waits_as_long_again(name, tmp_path):
-    io_thread_resume.leave(name, (tmp_path / "acted").touch, seconds=1)
+    io_thread_resume.leave(name, nothing, (tmp_path / "acted").touch, 1)
     for _round in range(5):
         time.sleep(0.5)
         assert io_thread_resume.renew(name)
@@ -57,17 +61,31 @@ def test_one_that_is_asked_to_stay_waits_as_long_again(name, tmp_path):
 
 
 def test_there_is_one_of_a_run_on_a_server(name, tmp_path):
-    io_thread_resume.leave(name, (tmp_path / "acted").touch, seconds=5)
+    io_thread_resume.leave(name, nothing, (tmp_path / "acted").touch, 5)
     with pytest.raises(OSError):
-        io_thread_resume.leave(name, (tmp_path / "twice").touch, seconds=5)
+        io_thread_resume.leave(name, nothing, (tmp_path / "twice").touch, 5)
     assert io_thread_resume.release(name)
 
 
 def test_another_can_be_left_as_soon_as_one_is_gone(name, tmp_path):
     for _round in range(50):
-        io_thread_resume.leave(name, (tmp_path / "acted").touch, seconds=5)
+        io_thread_resume.leave(name, nothing, (tmp_path / "acted").touch, 5)
         assert io_thread_resume.release(name)
     assert not (tmp_path / "acted").exists()
+
+
+def test_what_its_run_has_changed_is_restored_before_it_acts(name, tmp_path):
+    log = tmp_path / "log"
+
+    def say(word):
+        with log.open("a", encoding="utf-8") as lines:
+            lines.write(word)
+
+    io_thread_resume.leave(name, lambda: say("settled "), lambda: say("acted"), 0.1)
+    until = time.monotonic() + 20
+    while not (log.exists() and "acted" in log.read_text()) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert log.read_text() == "settled acted"
 
 
 def until_there(path):
@@ -84,11 +102,11 @@ def test_the_next_run_takes_its_place(tmp_path):
     one, other = (io_thread_resume.address(here, token) for token in ("feed", "beef"))
     there = io_thread_resume.address(elsewhere, "feed")
     for name in (one, other, there):
-        io_thread_resume.leave(name, acted.touch, seconds=3, settle=settled.touch)
-    assert io_thread_resume.of_other_runs(other) == [one]
+        io_thread_resume.leave(name, settled.touch, acted.touch, 3)
+    assert io_thread_resume.of_other_runs(here, "beef") == [one]
     io_thread_resume.take_over([one])
     assert until_there(settled)
-    assert io_thread_resume.of_other_runs(other) == []
+    assert io_thread_resume.of_other_runs(here, "beef") == []
     # It is gone, as far as its own run can tell.
     assert not io_thread_resume.release(one)
     io_thread_resume.take_over([one])
@@ -97,9 +115,9 @@ def test_the_next_run_takes_its_place(tmp_path):
     assert not acted.exists()
 
 
-def test_without_the_kernel_s_list_no_other_run_is_found(name, monkeypatch, tmp_path):
+def test_without_the_kernel_s_list_no_other_run_is_found(monkeypatch, tmp_path):
     monkeypatch.setattr(io_thread_resume, "LISTED", str(tmp_path / "none"))
-    assert io_thread_resume.of_other_runs(name) == []
+    assert io_thread_resume.of_other_runs(module_of(3306), "beef") == []
 
 
 def test_one_that_cannot_start_it_again_says_so_in_the_hosts_log(name, tmp_path, monkeypatch):
@@ -109,7 +127,7 @@ def test_one_that_cannot_start_it_again_says_so_in_the_hosts_log(name, tmp_path,
     def fail():
         raise RuntimeError("Too many connections")
 
-    io_thread_resume.leave(name, fail, seconds=0.1)
+    io_thread_resume.leave(name, nothing, fail, 0.1)
     until = time.monotonic() + 20
     while not (log.exists() and log.read_text()) and time.monotonic() < until:
         time.sleep(0.05)
