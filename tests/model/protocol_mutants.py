@@ -15,6 +15,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
     read_only_dropin,
     source_part,
+    source_rollback,
     target_part,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Case
@@ -44,7 +45,7 @@ def no_fence() -> None:
 
 def no_word() -> None:
     """The source takes its role back, whatever the target says."""
-    closed = (source_part.CLOSED, "")
+    closed = (source_rollback.CLOSED, "")
     put(source_part.SourcePart, "state_of_target", lambda _self, _deadline: closed)
 
 

@@ -22,6 +22,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     replica_part,
     role_statements,
     source_part,
+    source_rollback,
     target_part,
     watchdog,
 )
@@ -96,7 +97,7 @@ class Play:
         monkeypatch.setattr(
             read_only_dropin, "take_away", lambda path, *_words: self.fenced.discard(path)
         )
-        for place in (watchdog, source_part, target_part, promotion, replica_part):
+        for place in (watchdog, source_part, source_rollback, target_part, promotion, replica_part):
             for name, value in (
                 ("MEET", 1.5),
                 ("BACK", 1),
