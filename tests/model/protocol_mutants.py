@@ -46,7 +46,7 @@ def no_fence() -> None:
 def no_word() -> None:
     """The source takes its role back, whatever the target says."""
     closed = (source_rollback.CLOSED, "")
-    put(source_part.SourcePart, "state_of_target", lambda _self, _deadline: closed)
+    put(source_rollback.SourceRollback, "state_of_target", lambda _self, _deadline: closed)
 
 
 def neither_word_nor_lock() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
     journal,
@@ -28,14 +29,17 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
     read_only_dropin,
     role_statements,
+    watchdog,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
     UNDOING,
     AbortError,
+    Participant,
     global_text,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     SEE_ITS_RESULT,
+    SwitchoverPlan,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.source_rollback import (
     SourceRollback,
@@ -44,6 +48,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
 # Seconds that an answer stays in place, so that the target's part sees it.
 ANSWERED = 5
 # Seconds in which a router sees that this server takes no writes (docs/haproxy.cfg: 0.4 at most),
@@ -51,8 +58,22 @@ ANSWERED = 5
 ROUTERS = 0.7
 
 
-class SourcePart(SourceRollback):
-    """The part of the old source: forward, and after an interrupted run."""
+class SourcePart(Participant):
+    """The part of the old source: forward, and after an interrupted run.
+
+    Attributes:
+        rollback: the way back, and how far the switchover has come.
+        frozen_at: when writers were kept out, by the monotonic clock; 0.0 if never.
+    """
+
+    plan: SwitchoverPlan
+
+    def __init__(
+        self, module: AnsibleModule, plan: SwitchoverPlan, dog: watchdog.Watchdog | None = None
+    ) -> None:
+        super().__init__(module, plan, dog)
+        self.rollback = SourceRollback(self, plan)
+        self.frozen_at = 0.0
 
     def work(self) -> dict[str, object]:
         """Hand the role over; return the result."""
@@ -64,7 +85,7 @@ class SourcePart(SourceRollback):
             self.run_statements(role_statements.retire_steps(self.names))
             return self.result(DONE)
         except (AbortError, freeze.FrozenError, ServerError, OSError) as error:
-            return self.roll_back(str(error))
+            return self.rollback.roll_back(str(error))
         finally:
             self.close()
 
@@ -89,7 +110,7 @@ class SourcePart(SourceRollback):
         self.wait_for(f"{self.target} to ask for permission to open", self.left(), self.is_asked)
         self.grant()
         self.wait_for(f"{self.target} to open", self.left(), self.is_open)
-        self.frozen_until = time.monotonic()
+        self.rollback.over_at = time.monotonic()
         self.log_event("open_seen")
 
     def left(self) -> float:
@@ -106,8 +127,8 @@ class SourcePart(SourceRollback):
             return seen.flags["armed"]
 
         begin = time.monotonic()
-        self.there = locks.Locks(lambda: self.connect(self.target), self.token)
-        self.there.acquire(self.presence(self.host))
+        self.rollback.there = locks.Locks(lambda: self.connect(self.target), self.token)
+        self.rollback.there.acquire(self.presence(self.host))
         self.wait_for(
             f"{self.target} to report that all hosts are ready and it has caught up",
             MEET + self.plan.catch_up,
@@ -148,7 +169,7 @@ class SourcePart(SourceRollback):
                 f" {before['clients']} replicas acknowledge, {count} are needed"
             )
         self.report_stage("begun")
-        self.begun = True
+        self.rollback.begun = True
         for statement in journal_writing.create_statements(self.plan.schema):
             self.control.rows(statement)
         self.write(journal.BEGUN)
@@ -163,8 +184,8 @@ class SourcePart(SourceRollback):
 
     def stop_events(self) -> None:
         """Events of accounts that read_only does not keep out must not write."""
-        self.scheduler_was_on = global_text(self.monitor, "event_scheduler") == "ON"
-        if self.scheduler_was_on and self.plan.events:
+        self.rollback.scheduler_was_on = global_text(self.monitor, "event_scheduler") == "ON"
+        if self.rollback.scheduler_was_on and self.plan.events:
             self.run_statements([("SET GLOBAL event_scheduler = 0", None)])
 
     def freeze(self) -> None:
@@ -259,7 +280,7 @@ class SourcePart(SourceRollback):
                 f" read_only does not stop: {self.position} became {now.position}"
             )
         self.report_stage("granted")
-        self.granted = True
+        self.rollback.granted = True
         self.locks.acquire("granted")
         self.log_event("granted")
 
@@ -303,8 +324,8 @@ class SourcePart(SourceRollback):
             # this: the plan rests on either.
             settled = self.channel() is None or not self.frozen()
             alone = self.plan.without_target and settled
-            self.begun, self.granted = True, not alone
-            result = self.roll_back("an interrupted switchover is rolled back")
+            self.rollback.begun, self.rollback.granted = True, not alone
+            result = self.rollback.roll_back("an interrupted switchover is rolled back")
             if result["outcome"] == UNDONE:
                 self.wait_for_target()
             return result
@@ -323,26 +344,26 @@ class SourcePart(SourceRollback):
             )
 
     def recover(self, stage: str) -> dict[str, object]:
-        self.begun, self.granted = True, stage == "granted"
+        self.rollback.begun, self.rollback.granted = True, stage == "granted"
         if not self.frozen() and self.channel() is None:
             # It did not come to the freeze.
             option_file = self.plan.option_file
             read_only_dropin.take_away(option_file.path, option_file.kind, option_file.group)
-            self.write_undone()
-            return self.result(UNDONE, self.unsaid)
+            self.rollback.write_undone()
+            return self.result(UNDONE, self.rollback.unsaid)
         if not self.has_run_lock(5):
             return self.result(UNKNOWN, "another run has the lock")
-        return self.roll_back(f"the part on {self.host} was killed")
+        return self.rollback.roll_back(f"the part on {self.host} was killed")
 
     def result(self, outcome: str, reason: str = "") -> dict[str, object]:
         result = super().result(outcome, reason)
-        if self.frozen_at and self.frozen_until:
-            result["writers_waited_ms"] = round(1000 * (self.frozen_until - self.frozen_at), 1)
+        if self.frozen_at and self.rollback.over_at:
+            result["writers_waited_ms"] = round(1000 * (self.rollback.over_at - self.frozen_at), 1)
         result["position"] = self.position
-        result["scheduler_was_on"] = self.scheduler_was_on
+        result["scheduler_was_on"] = self.rollback.scheduler_was_on
         return result
 
     def close(self) -> None:
-        if self.there:
-            self.there.release_all()
+        if self.rollback.there:
+            self.rollback.there.release_all()
         super().close()
