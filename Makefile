@@ -215,6 +215,12 @@ upgrades: ## every server of a cluster upgraded or restarted under 50 writers be
 	  $(foreach way,$(or $(WAY),$(if $(TARBALLS),tarballs,10.5-10.11 10.11-11.8 restart-mysql restart-mariadb)),--way $(way)) \
 	  $(if $(COUNT),--count $(COUNT)) $(if $(KILLED),--killed) $(if $(MINUTES),--minutes $(MINUTES))
 
+.PHONY: full-disks
+full-disks: ## a disk that gets full while 50 clients write, in a switchover, and in a failover (PLACE=source|acknowledger|candidate|results, MOMENT, SERVER, COUNT, MINUTES)
+	@$(tools) python proof/full_disks.py --document docs/evidence/full-disks.md $(foreach server,$(SERVER),--server $(server)) \
+	  $(foreach place,$(PLACE),--place $(place)) $(foreach moment,$(MOMENT),--moment $(moment)) \
+	  $(if $(COUNT),--count $(COUNT)) $(if $(MINUTES),--minutes $(MINUTES))
+
 .PHONY: routers
 routers: ## how long 50 writers that know a router's address alone wait: switchovers, a killed host and its return (ROUTER=HAProxy|keepalived, SERVER, COUNT, MINUTES)
 	@$(tools) python proof/routers.py $(if $(ROUTER),--router $(ROUTER)) \

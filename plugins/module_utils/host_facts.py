@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
 from ansible_collections.dbre.semisync.plugins.module_utils.host import (
+    disk_space,
     files,
     server_files,
     server_options,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         OnHost,
         OptionFiles,
         State,
+        Variables,
     )
 
 
@@ -74,11 +76,18 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
         "answer": answer_layout.installed_answer(int(variables["port"] or 0)),
         "received": received_of(int(variables["port"] or 0), info["engine"], on_host),
         "seed": marker.read_marker(variables.get("port")),
+        "disk_full": disk_full(on_host, variables),
         "certificates": server_files.read_certificates(variables, files.read_text),
     }
     if measure_backlog:
         result["backlog"] = applies
     return result
+
+
+def disk_full(on_host: OnHost, variables: Variables) -> str:
+    """Which file systems of a server of this host are full, in words."""
+    folders = disk_space.folders_of(variables) if on_host["pid"] else []
+    return disk_space.words(disk_space.full_folders(folders))
 
 
 def received_of(server_port: int, engine: str, on_host: OnHost) -> Received | None:

@@ -220,6 +220,11 @@ tls:
   description: Whether TLS is C(on) for this server's clients.
   returned: success
   type: dict
+disk_full:
+  description: Which file systems with the server's data and logs have less than 8 MB left, in
+    words; empty if none has, or the server's process is not seen on this host.
+  returned: success, and if the server cannot be read
+  type: str
 certificates:
   description: The certificate authority that the server has (C(ca)), and the C(copy) of its
     source's that the collection keeps on a replica.

@@ -261,6 +261,7 @@ def one_member(
         explicit_id=int(variables.get("semisync_server_id") or 0),
     )
     if not usable and info:
+        member.disk_full = str(info.get("disk_full") or "")
         member.unread = "unreachable" if info.get("unreachable") else str(info.get("reason") or "")
     member.replaced = bool(variables.get(REPLACED))
     return member

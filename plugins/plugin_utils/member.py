@@ -33,6 +33,7 @@ class Member:
         group: source or replica by the inventory's groups, which say how the cluster began.
         unread: why there is no info: the kind of failure by semisync_info, or "unreachable"; empty
             if that is not known.
+        disk_full: which of its file systems are full, in words; empty if none is known to be.
         renames: old or new: the names that its plugins are to have, and info is as after that;
             empty if they stay.
         replaced: whether all its data will be replaced, as by rejoin.yml's method seed.
@@ -53,6 +54,7 @@ class Member:
         self.host, self.side, self.info, self.error = host, side, info, error
         self.group = side
         self.unread = ""
+        self.disk_full = info.get("disk_full", "") if info else ""
         self.renames = ""
         self.replaced = False
         self.missed: HeldRow | None = None

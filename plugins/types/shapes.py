@@ -552,6 +552,7 @@ class Info(State, Calm, OnHost):  # pylint: disable=duplicate-bases  # dict, onc
     heartbeat: NotRequired[Heartbeat | None]
     seed: SeedMarker | None
     certificates: Certificates
+    disk_full: NotRequired[str]
     # With heartbeat_seconds; None if they could not be read.
     beats: NotRequired[Beats | None]
     # With measure_backlog; None if it follows no source.

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from support import moves
+from support.disks import make_small
 from support.findings import Cluster, brings
 from support.live_hosts import Host, hosts, inventory, playbook, words
 from support.troubles import BROUGHT
@@ -373,3 +374,16 @@ def test_a_change_that_was_interrupted_is_told_until_site_closes_it(pair):
     assert site.returncode == 0, site.stdout
     assert pair.verify()[:2] == (0, set())
     assert "changed=0" in playbook("site", pair.file).stdout
+
+
+@brings("disk_full replica critical")
+def test_a_server_without_space_is_named_with_its_folder_before_it_has_none_left(pair):
+    disk = make_small(pair.replica)
+    pair.whole()
+    disk.nearly(4)
+    status, found, said = pair.verify()
+    assert status == 2 and ("disk_full", "replica", "critical") in found, said
+    evidence = pair.evidence("disk_full")
+    assert evidence.startswith("the file system of /var/lib/mysql/ is full ("), evidence
+    disk.free()
+    assert "disk_full" not in str(pair.verify()[1])

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import disk_space
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
     gtids,
@@ -264,12 +265,17 @@ class Participant(ABC):
     def result(self, outcome: str, reason: str = "") -> dict[str, object]:
         return {
             "outcome": outcome,
-            "reason": reason,
+            "reason": self.with_disk(reason) if outcome != journal.DONE else reason,
             "changed": bool(self.statements),
             "statements": self.statements,
             "timeline": self.timeline,
             "points": self.points,
         }
+
+    def with_disk(self, reason: str) -> str:
+        """A reason, and if a file system of this server is full, that it is."""
+        full = disk_space.words(disk_space.full_folders(disk_space.likely_folders()))
+        return f"{self.host}: {full}; {reason}" if full else reason
 
     def revive(self, deadline: float) -> ServerError | None:
         """Reconnect if this server was restarted; return why that is not possible, or None."""

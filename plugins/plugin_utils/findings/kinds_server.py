@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Kind, Variant
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals import (
+    FULL_DISK,
     MIXED_PLUGINS,
     NEXT_VERSION,
     OPTION_FILES,
@@ -31,6 +32,20 @@ TABLE = {
         "Start nothing. failover.yml --check reports whether the source is dead, which replica can"
         " take over, and what would be lost. docs/night-source-dead.md has the steps.",
         severities="critical; its checkpoints are unknown",
+    ),
+    "disk_full": Kind(
+        CRITICAL,
+        "A server's disk is full",
+        "less than 8 MB are left on the file system of the data directory, the binary log or the"
+        " relay log. If the server cannot be asked: on that of `/var/lib/mysql`, or of the folder"
+        " in which a server runs",
+        "A server without space keeps commits waiting, ends itself, or refuses logins. It may do so"
+        " without an error, or name another folder. A replica receives nothing, and may acknowledge"
+        " nothing. What was confirmed before is not lost.",
+        FULL_DISK,
+        "Free space there, or enlarge it; delete nothing that belongs to the server. A server that"
+        " waits continues within a minute. One that ended has to be started; if it is the source,"
+        " failover.yml --check says first what a failover would do.",
     ),
     "not_read": Kind(
         WARNING,

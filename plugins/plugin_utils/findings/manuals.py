@@ -32,4 +32,5 @@ OPTION_FILES = MYSQL + "option-files.html"
 STATUS = MYSQL + "replication-administration-status.html"
 TIME_ZONES = MYSQL + "replication-features-timezone.html"
 NEXT_VERSION = (MYSQL + "upgrading-from-previous-series.html", MARIADB + "upgrading/")
+FULL_DISK = MYSQL + "full-disk.html"
 SERVER_ID = MYSQL + "replication-howto-repuniqueid.html"

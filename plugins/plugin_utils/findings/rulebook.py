@@ -36,6 +36,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_repli
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_server import (
     Ahead,
     clock_findings,
+    disk_findings,
     identity_findings,
     plugin_findings,
     restart_findings,
@@ -80,7 +81,8 @@ def evaluate(
     read = [member for member in members if member.info is not None]
     replicas = [member for member in read if member.side == "replica"]
     count = len([member for member in members if member.side == "replica"])
-    entries = unread_findings(members) + quarantine_findings(members, replicas, away or [])
+    entries = disk_findings(members) + unread_findings(members)
+    entries += quarantine_findings(members, replicas, away or [])
     for member in read:
         entries += plugin_findings(member) + restart_findings(member)
         entries += next_version_findings(member)

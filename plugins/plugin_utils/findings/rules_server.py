@@ -43,6 +43,12 @@ def unread_findings(members: list[Member]) -> list[Finding]:
     ]
 
 
+def disk_findings(members: list[Member]) -> list[Finding]:
+    """The servers without space, also those that could not be read."""
+    full = [member for member in members if member.disk_full]
+    return [finding("disk_full", member, member.disk_full) for member in full]
+
+
 def clocks(members: list[Member], now: float) -> Ahead:
     """How far each clock is ahead; a server's was read after it was asked for, and before now."""
     return {

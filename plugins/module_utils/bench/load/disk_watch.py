@@ -11,11 +11,10 @@ import os
 import threading
 from types import TracebackType
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host.disk_space import FULL
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
-# A disk with less left, in bytes, is full: InnoDB extends a file by up to 4 MB at a time.
-FULL = 8 * 2**20
 PAUSE = 0.5
 
 

@@ -12,6 +12,7 @@ import time
 from typing import Any, ClassVar, cast
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.host import disk_space
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     log_in,
     look_plan,
@@ -487,6 +488,17 @@ def test_a_second_run_is_refused_and_leaves_the_first_alone(monkeypatch):
     assert world.writers() == ["db1"]
     assert "another role change is in progress" in play.results["db1"]["reason"]
     assert play.outcomes() == {"db1": "refused", "db2": "refused"}
+
+
+def test_a_part_that_fails_on_a_full_disk_names_it_first(monkeypatch):
+    world = World("db1", "db2")
+    play = Play(world, monkeypatch)
+    play.act[("db1", "attached")] = world["db1"].commit
+    monkeypatch.setattr(disk_space, "full_folders", lambda _folders: {"/data": 0})
+    play.run()
+    assert play.results["db1"]["reason"].startswith(
+        "db1: the file system of /data is full (0 MB left); db1 was written to"
+    )
 
 
 def test_a_source_that_is_written_to_after_the_freeze_keeps_its_role(monkeypatch):

@@ -537,6 +537,17 @@ def test_a_known_defect_names_its_version_and_the_way_out():
     assert entry["why"] and entry["source"]
 
 
+def test_a_full_disk_is_the_first_finding_also_of_a_server_that_cannot_be_read():
+    full = "the file system of /var/lib/mysql is full (0 MB left)"
+    members = samples.pair("mysql")
+    members[1].info, members[1].error = None, f"{full}; cannot connect"
+    for member in members:
+        member.disk_full = full
+    first, second = rulebook.evaluate(members)[:2]
+    assert [first["id"], first["host"], first["evidence"]] == ["disk_full", "db1", full]
+    assert [second["id"], second["host"], second["severity"]] == ["disk_full", "db2", "critical"]
+
+
 def test_a_host_that_was_not_read_is_said_and_nothing_else_is_said_of_it():
     members = samples.pair("mysql")
     members[1].info, members[1].error = None, "unreachable: timed out"
@@ -619,6 +630,7 @@ def test_every_kind_has_a_case_here_or_is_found_above():
             "restart_changes_it",
             "known_bad_version",
             "clocks_differ",
+            "disk_full",
             # See test_quarantined_hosts.py.
             "held",
             "held_takes_writes",

@@ -1,0 +1,75 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a file system of a server is full. Its server may then wait for space without an error
+(MySQL manual, "How MySQL Handles a Full Disk"), refuse logins, or blame another folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+
+# A disk with less left, in bytes, is full: InnoDB extends a file by up to 4 MB at a time.
+FULL = 8 * 2**20
+SHARE = 0.05
+# Where a server's data are unless it says something else.
+DEFAULT = "/var/lib/mysql"
+SERVERS = ("mysqld", "mariadbd")
+
+
+def full_folders(folders: Iterable[str]) -> dict[str, int]:
+    """Folder -> bytes left, of those on full file systems: the first folder of each."""
+    full: dict[str, int] = {}
+    seen = set()
+    for folder in folders:
+        try:
+            device, disk = os.stat(folder).st_dev, os.statvfs(folder)
+        except OSError:
+            continue
+        left = disk.f_bavail * disk.f_frsize
+        # One that is small, or is no disk at all, is not full.
+        if device not in seen and left < min(FULL, disk.f_blocks * disk.f_frsize * SHARE):
+            full[folder] = left
+        seen.add(device)
+    return full
+
+
+def folders_of(variables: Mapping[str, str | None]) -> list[str]:
+    """Where a server writes: its data, and its logs if they are elsewhere."""
+    datadir = variables.get("datadir") or DEFAULT
+    names = [variables.get(name) or "" for name in ("log_bin_basename", "relay_log_basename")]
+    return [datadir, *(os.path.join(datadir, os.path.dirname(name)) for name in names)]
+
+
+def likely_folders() -> list[str]:
+    """The same for a server that cannot be asked: each runs in the folder of its data, and has its
+    logs open.
+    """
+    folders = [DEFAULT]
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/comm", encoding="utf-8", errors="replace") as stream:
+                name = stream.read().strip()
+            folders += open_folders(f"/proc/{process}") if name in SERVERS else []
+        except OSError:  # it has ended
+            continue
+    return list(dict.fromkeys(folders))
+
+
+def open_folders(process: str) -> list[str]:
+    """The folder in which a process runs, and those of its open files."""
+    links = [os.readlink(f"{process}/cwd") + "/"]
+    for number in os.listdir(f"{process}/fd"):
+        with contextlib.suppress(OSError):  # it was closed
+            links.append(os.readlink(f"{process}/fd/{number}"))
+    return [os.path.dirname(link) for link in links if link.startswith("/")]
+
+
+def words(full: Mapping[str, int]) -> str:
+    """What is full, for a message; empty if nothing is."""
+    return "; ".join(
+        f"the file system of {folder} is full ({left >> 20} MB left)"
+        for folder, left in full.items()
+    )
