@@ -195,6 +195,7 @@ class Cycle:
 
     def keep(self, done: dict[str, Any]) -> None:
         self.said.append(done)
+        keep_words(self.wanted, self.said)
         words = {name: value for name, value in done.items() if name != "said"}
         print(json.dumps(words), flush=True)
 
@@ -205,6 +206,8 @@ class Cycle:
         living = [one for one in self.hosts if one is not self.source or self.source_lives()]
         for host in living:
             self.restarted(host)
+        if self.source_lives():
+            eventually(lambda: follow(living), "the replicas have caught up", RECOVERY)
         if first["command"] != "verify" and (first["status"] or not first["ended"]):
             to = f"semisync_{first['command']}_to={self.candidate.name}"
             self.keep(Command(first["command"], self.file, "-e", to).end(disk))
@@ -251,6 +254,12 @@ class Cycle:
         }
 
 
+def follow(made: list[Host]) -> bool:
+    """Whether all servers have nearly as many rows, while clients write."""
+    counts = [host.sql("SELECT COUNT(*) FROM app.written", check=False).stdout for host in made]
+    return all(counts) and max(map(int, counts)) - min(map(int, counts)) < 500
+
+
 def takes_writes(host: Host) -> bool:
     done = host.sql("SELECT @@GLOBAL.read_only", check=False)
     return done.returncode == 0 and done.stdout.strip().lower() in ("0", "off")
@@ -283,7 +292,6 @@ def once(wanted: Wanted) -> dict[str, Any]:
                     for one in cycle.said
                 ],
             }
-            keep_words(wanted, cycle.said)
             return record
 
 
@@ -377,7 +385,8 @@ def main() -> int:
     for one in measured.one_by_one(wanted, opts.minutes, once):
         made.append(one)
         STATE.parent.mkdir(parents=True, exist_ok=True)
-        STATE.write_text(json.dumps(before + made), encoding="utf-8")
+        known = json.loads(STATE.read_text(encoding="utf-8")) if STATE.exists() else []
+        STATE.write_text(json.dumps([*known, one]), encoding="utf-8")
     measured.publish(document(before + made), opts.document, MARK)
     return int(not all(map(is_well, made)))
 

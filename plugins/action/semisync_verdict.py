@@ -184,12 +184,20 @@ class ActionModule(ClusterAction):
         entries: list[Finding],
         state: history.Look | None,
     ) -> str | None:
-        """Show and record what was decided; return the path, or None."""
-        path = shelf.keep_verdict(rows, entries, state, rules_heartbeat.kept(members))
-        more = [backlog.line(members), rules_heartbeat.line(members)]
-        whole = bool(display.verbosity)
-        # At once: hosts speak at the same time.
-        display.display(listing.both_tables(rows, entries, more, shelf.cluster, path, whole))
+        """Record and show what was decided, even if it cannot be recorded; return the path, or
+        None.
+
+        Raises:
+            ResultsError: it was shown, and could not be recorded.
+        """
+        path = None
+        try:
+            path = shelf.keep_verdict(rows, entries, state, rules_heartbeat.kept(members))
+        finally:
+            more = [backlog.line(members), rules_heartbeat.line(members)]
+            whole = bool(display.verbosity)
+            # At once: hosts speak at the same time.
+            display.display(listing.both_tables(rows, entries, more, shelf.cluster, path, whole))
         return path
 
     def observe(

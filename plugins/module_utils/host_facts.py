@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
 from ansible_collections.dbre.semisync.plugins.module_utils.host import (
-    disk_space,
     files,
     server_files,
     server_options,
@@ -19,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import a
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import read_once
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import dropin_place
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
+from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.received_shapes import Received

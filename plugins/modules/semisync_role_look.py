@@ -188,7 +188,9 @@ def look_at_host(module: AnsibleModule, given: Mapping[str, object]) -> None:
         reach = ReachPlan.from_dict(given)
         module.exit_json(tried=failover_facts.try_all(module, reach.user, reach.places))
     if module.params["step"] == "watch":
-        connection.work(module, failover_facts.watch_applier, "step watch failed")
+        connection.work(
+            module, failover_facts.watch_applier, "step watch failed", seconds=state.READ_SECONDS
+        )
     if module.params["operation"] == "failover":
         module.exit_json(**first_look(module, FirstLookPlan.from_dict(given)))
     plan = LookPlan.from_dict(given)
@@ -196,6 +198,7 @@ def look_at_host(module: AnsibleModule, given: Mapping[str, object]) -> None:
         module,
         lambda _module, server, names: look_for_switchover(module, plan, server, names),
         "step look failed",
+        seconds=state.READ_SECONDS,
     )
 
 

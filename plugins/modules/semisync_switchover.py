@@ -337,6 +337,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 
 Given = TypeVar("Given")
 
+# Seconds for an answer of the server here: one without space may never give it.
+ACTS = 120
+
 STEPS = ["look", "reach", "plan", "freeze", "salvage", "judge", "part", "thaw", "report", "after"]
 
 
@@ -441,7 +444,9 @@ def work(
     failed: str,
 ) -> None:
     """connection.work() of what has a plan as well."""
-    connection.work(module, lambda _module, *server: what(module, plan, *server), failed)
+    connection.work(
+        module, lambda _module, *server: what(module, plan, *server), failed, seconds=ACTS
+    )
 
 
 if __name__ == "__main__":

@@ -48,6 +48,26 @@ def cluster_folder(base: str, cluster: str) -> str:
     return os.path.join(os.path.abspath(base), safe)
 
 
+class ResultsError(OSError):
+    """Results cannot be written, as on a full disk.
+
+    Args:
+        number: of the system's error.
+        path: what was to be written.
+        words: the system's.
+    """
+
+    def __init__(self, number: int | None, path: str, words: str | None) -> None:
+        super().__init__(number, words)
+        self.path = path
+
+    def __str__(self) -> str:
+        return (
+            f"the controller cannot write {self.path}: {self.strerror}. Make room there, or set"
+            " semisync_results_dir to another folder"
+        )
+
+
 def write_json(path: str, value: Any, private: bool = False) -> None:
     """Write a value as JSON; see write_text()."""
     write_text(path, json.dumps(value, indent=2, sort_keys=False) + "\n", private)
@@ -67,7 +87,18 @@ def write_text(path: str, text: str, private: bool = False) -> None:
 
     Args:
         private: whether only this user ever reads it.
+
+    Raises:
+        ResultsError: it cannot be written, as on a full disk.
     """
+    try:
+        replace(path, text, private)
+    except OSError as error:
+        raise ResultsError(error.errno, path, error.strerror) from error
+
+
+def replace(path: str, text: str, private: bool) -> None:
+    """The same; raises OSError."""
     folder = os.path.dirname(path)
     make_folder(folder)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".")

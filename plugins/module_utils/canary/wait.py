@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.canary.watcher impor
 from ansible_collections.dbre.semisync.plugins.module_utils.host import detached, socket_peer
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import default_channel
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
@@ -40,6 +40,8 @@ LOOK_BACK = 1000
 MISSING = (1049, 1146)
 # Seconds that a result is kept until it is fetched.
 HOLD_SECONDS = 60
+# Seconds for an answer to that: a replica without space may never give it.
+ANSWER = 20
 # The variables of every server that are needed to tell which one is the source.
 STANDING = ("server_uuid", "server_id", "port", "read_only")
 
@@ -102,9 +104,9 @@ def watch(module: AnsibleModule) -> dict[str, object]:
     name = address(module.params["token"], module.params)
     cursor = login.connect_or_fail(module)
     try:
-        standing = read_standing(Server(cursor), module.params["schema"])
+        standing = read_standing(Server(cursor).within(ANSWER), module.params["schema"])
     except (ServerError, ValueError) as error:
-        module.fail_json(msg=f"the canary failed: {error}")
+        module.fail_json(msg=disk_space.explained(f"the canary failed: {error}"))
     finally:
         cursor.connection.close()
     if module.check_mode or standing["channel"] is None:

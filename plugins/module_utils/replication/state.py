@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.host import disk_space
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+    disk_space,
     errors,
     login,
     read,
@@ -84,12 +84,12 @@ def read_for_roles(module: AnsibleModule) -> RoleState:
 def unreadable(error: Exception, params: Mapping[str, object]) -> dict[str, str]:
     """What fail_json takes if a server cannot be read: the message, and the kind of failure."""
     if isinstance(error, errors.ServerError):
-        full = disk_space.words(disk_space.full_folders(disk_space.likely_folders()))
         words = login.explain(error, params)
+        explained = disk_space.explained(words)
         return {
-            "msg": f"{full}; {words}" if full else words,
+            "msg": explained,
             "reason": login.kind(error),
-            "disk_full": full,
+            "disk_full": explained[: -len(words)].rstrip("; "),
         }
     return {
         "msg": f"server not identified: {error}. Supported: MySQL and Percona Server from 5.5,"

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 # Seconds that a host may take to answer before it counts as gone.
 ANSWER = 2
+# Seconds for an answer of the server here: one without space may never give it.
+READ = 60
 DEFAULT_PORT = 3306
 
 
@@ -52,7 +54,7 @@ def failover_facts(
 ) -> dict[str, object]:
     """server_facts() over a separate connection; if that breaks, `msg` says why."""
     try:
-        server = Server(login.connect(module))
+        server = Server(login.connect(module)).within(READ)
         return server_facts(module, plan, server, identify(server), info)
     except (ServerError, OSError) as error:
         return {"failed": True, "msg": str(error)}

@@ -128,6 +128,7 @@ class FailoverTarget(Participant):
         others = self.plan.others
         # Now, while the others come: later each moment counts.
         self.option_file()
+        self.promotion.need_space()
         self.wait_for("the other hosts", MEET, lambda: self.promotion.all_here(others))
         channel = self.channel()
         if not channel or channel["io_running"] != "No":
@@ -153,6 +154,7 @@ class FailoverTarget(Participant):
         # Once it is open, it writes heartbeats itself.
         self.beats = traces.newest_beats(self.monitor, self.plan.schema)
         self.be_careful()
+        self.promotion.need_space()
         self.report_stage(PROMOTED)
         self.promotion.promoted = True
         self.run_statements(self.promote_steps())

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    REFUSED,
+    UNKNOWN,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import watchdog
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import PlanError
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
@@ -17,7 +21,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     FailoverPlan,
     SwitchoverPlan,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space
 from ansible_collections.dbre.semisync.plugins.module_utils.server.attempts import try_again
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -103,7 +109,25 @@ def run_part(module: AnsibleModule, plan: SwitchoverPlan | FailoverPlan) -> dict
         # Before there is any connection.
         dog = watchdog.Watchdog(recover, longest)
     try:
-        return participant_of(module, plan, dog).run()
+        part = participant_of(module, plan, dog)
+    except ServerError as error:
+        return nothing_begun(plan, error)
+    else:
+        return part.run()
     finally:
         if dog:
             dog.end()
+
+
+def nothing_begun(plan: SwitchoverPlan | FailoverPlan, error: ServerError) -> dict[str, object]:
+    """The result of a part whose server cannot be asked."""
+    words = disk_space.explained(f"its server cannot be asked: {error}")
+    return {
+        # What was interrupted may stand as it did, and so may what a failover did before its parts.
+        "outcome": REFUSED if isinstance(plan, SwitchoverPlan) and plan.mode == SWITCH else UNKNOWN,
+        "reason": words,
+        "changed": False,
+        "statements": [],
+        "timeline": [],
+        "points": [],
+    }

@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import disk_space
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
     gtids,
@@ -35,6 +34,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     channels,
     connection,
+    disk_space,
     login,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.attempts import try_again
@@ -265,7 +265,7 @@ class Participant(ABC):
     def result(self, outcome: str, reason: str = "") -> dict[str, object]:
         return {
             "outcome": outcome,
-            "reason": self.with_disk(reason) if outcome != journal.DONE else reason,
+            "reason": self.with_disk(reason) if reason else "",
             "changed": bool(self.statements),
             "statements": self.statements,
             "timeline": self.timeline,
@@ -273,9 +273,8 @@ class Participant(ABC):
         }
 
     def with_disk(self, reason: str) -> str:
-        """A reason, and if a file system of this server is full, that it is."""
-        full = disk_space.words(disk_space.full_folders(disk_space.likely_folders()))
-        return f"{self.host}: {full}; {reason}" if full else reason
+        """A reason, with the file systems of this server that are full in front."""
+        return reason if disk_space.SAYS in reason else disk_space.explained(reason)
 
     def revive(self, deadline: float) -> ServerError | None:
         """Reconnect if this server was restarted; return why that is not possible, or None."""

@@ -20,8 +20,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.particip
     Participant,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import BACK
+from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises, text
 
 # Seconds that a part stays after a rollback, so that the others learn of it.
 TOLD = 0.3
@@ -41,12 +42,31 @@ class Promotion:
         """option_file: the path, kind and option group of the collection's lines on this host."""
         self.part, self.option_file = part, option_file
         self.promoted = self.opened = False
+        self.folders: list[str] = []
 
     def all_here(self, others: list[str]) -> bool:
         """Whether the parts on other hosts have said that they are there."""
         names = tuple(self.part.presence(host) for host in others)
         seen = self.part.look_here(*names)
         return all(seen.flags[name] for name in names)
+
+    def need_space(self) -> None:
+        """Check that this server can take writes before it takes the role. Where it writes is read
+        the first time: later, writers may wait.
+
+        Raises:
+            AbortError: a file system of it is full.
+        """
+        if not self.folders:
+            rows = self.part.monitor.rows(disk_space.ASKS)
+            named = {text(row["Variable_name"]): text(row["Value"]) for row in rows}
+            self.folders = disk_space.folders_of(named)
+        full = disk_space.words(disk_space.full_folders(self.folders))
+        if full:
+            raise AbortError(
+                f"{full}: it could take no writes. Free space there or choose another host, and run"
+                " this again"
+            )
 
     def enough_clients(self) -> bool:
         """Whether enough replicas acknowledge for a commit."""

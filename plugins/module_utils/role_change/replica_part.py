@@ -25,7 +25,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.particip
     AbortError,
     Participant,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SwitchoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    SEE_ITS_RESULT,
+    SwitchoverPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import BACK, MEET
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
@@ -50,7 +53,7 @@ class ReplicaPart(Participant):
             self.following.announce()
             wait = 2 * MEET + 2 * self.plan.catch_up + self.plan.drain + self.plan.timeout
             ready = f"{self.target} to report that it has applied everything"
-            self.wait_for(ready, wait, self.following.is_ready)
+            self.wait_for(ready, wait, self.is_ready)
             self.following.move(self.target)
         except (AbortError, ServerError) as error:
             self.log_event("back", str(error))
@@ -61,6 +64,21 @@ class ReplicaPart(Participant):
             return self.settle()
         finally:
             self.close()
+
+    def is_ready(self) -> bool:
+        """Whether the target has everything.
+
+        Raises:
+            AbortError: it rolled back, or its part has ended, or did not begin.
+        """
+        ready = self.following.is_ready()
+        # The source's part waits as long: this one does not give up before it.
+        patience = MEET + self.plan.catch_up
+        if not (ready or self.following.armed) and time.monotonic() > self.began + patience:
+            raise AbortError(
+                f"the process on {self.target} did not begin within {patience} s; {SEE_ITS_RESULT}"
+            )
+        return ready
 
     def settle(self) -> dict[str, object]:
         """Stay if the role moved; go back if it did not."""

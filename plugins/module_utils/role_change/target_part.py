@@ -80,6 +80,7 @@ class TargetPart(Participant):
         others = [one.host for one in self.plan.members if one.host != self.target]
         self.wait_for("the other hosts", MEET, lambda: self.promotion.all_here(others))
         self.catch_up()
+        self.promotion.need_space()
         self.locks.acquire("armed")
         self.log_event("armed")
 
@@ -132,6 +133,7 @@ class TargetPart(Participant):
         )
         self.point("S5", True, self.applied(), seen.position)
         self.log_event("applied_all")
+        self.promotion.need_space()
         self.report_stage("promoted")
         self.promotion.promoted = True
         self.run_statements(role_statements.promote_steps(self.names))

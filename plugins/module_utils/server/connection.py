@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Tuple, cast
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import normalise_channel
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
     ServerError,
@@ -70,6 +70,13 @@ class Server:
 
     def __init__(self, cursor: Any) -> None:
         self.cursor = cursor
+
+    def within(self, seconds: float) -> Server:
+        """The same, which gives up if the server does not answer a statement in that time: the
+        connection ends then, but the statement may still take effect. Without effect by MySQLdb.
+        """
+        self.cursor.connection._read_timeout = seconds
+        return self
 
     def rows(
         self, statement: str, arguments: Sequence[object] | None = None
@@ -323,6 +330,7 @@ def work(
     what: Callable[[AnsibleModule, Server, Names], Mapping[str, object]],
     failed: str,
     connect: Callable[[AnsibleModule], Any] = login.connect_or_fail,
+    seconds: float | None = None,
 ) -> None:
     """Exit the module with what its work returns, or fail with a message.
 
@@ -332,8 +340,11 @@ def work(
             as of an unknown server, are the message.
         failed: what did not work, before the server's own message.
         connect: takes the module and returns a cursor.
+        seconds: for each answer of the server; None for as long as it takes.
     """
     server = Server(connect(module))
+    if seconds is not None:
+        server.within(seconds)
     try:
         result = what(module, server, identify(server))
     except ValueError as error:
@@ -341,7 +352,8 @@ def work(
     except (ServerError, OSError) as error:
         refused = isinstance(error, ServerError) and error.number in login.ACCESS_DENIED
         # A missing privilege says nothing about the server.
-        module.fail_json(msg=f"{failed}: {error}", **({"reason": "login"} if refused else {}))
+        words = disk_space.explained(f"{failed}: {error}")
+        module.fail_json(msg=words, **({"reason": "login"} if refused else {}))
     module.exit_json(**result)
 
 

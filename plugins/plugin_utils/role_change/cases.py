@@ -229,11 +229,14 @@ def of_reading(evidence: Evidence) -> Iterator[Case]:
     """Case 2: too few were read."""
     if relay_logs.enough(evidence):
         return
+    full = {member.host for member in evidence.members if member.disk_full}
     for host, why in sorted(survivors.unread(evidence).items()):
         yield Case(
             f"unread:{host}",
             f"{host} could not be read ({why}), and may be the only one with a confirmed commit",
-            "bring it back without starting its replication, and run this again",
+            "free space on its disk, start nothing there, and run this again"
+            if host in full
+            else "bring it back without starting its replication, and run this again",
             True,
         )
     others = relay_logs.strangers(evidence)

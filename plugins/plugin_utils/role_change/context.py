@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypedDict, TypeVar, cast
 
 from ansible import constants, context
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
 Result = TypeVar("Result", bound=Mapping[str, object])
+Kept = TypeVar("Kept")
 
 
 class Registered(Generic[Result]):
@@ -344,6 +345,16 @@ class RunContext:
     ) -> None:
         """Keep a file there, for a later run."""
         results.write_json(os.path.join(self.folder, file), value)
+
+    def try_to_keep(self, write: Callable[[], Kept]) -> Kept | None:
+        """What a function returns that writes results; None if it cannot: a change of roles does
+        not depend on that, and the report at its end fails.
+        """
+        try:
+            return write()
+        except results.ResultsError as error:
+            self.say([f"NOT RECORDED: {error}"])
+            return None
 
     def forget(self, file: str) -> None:
         """Remove it."""

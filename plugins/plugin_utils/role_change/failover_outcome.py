@@ -302,6 +302,11 @@ def first_lines(kept: Certificate, refused: list[Case]) -> tuple[list[str], str]
     return [f"{way}: refused{more}: {first.name}: {first.words}", f"do: {first.remedy}"], ""
 
 
+def begun_lines(kept: Certificate) -> tuple[list[str], str]:
+    """What a run ends with that fails before it reports, and the playbook to run next."""
+    return [f"{way_of(kept)}: begun, and what became of it was not reported"], "failover"
+
+
 def last_lines(kept: Certificate) -> tuple[list[str], str]:
     """The final certificate in a few lines, and the playbook to run next."""
     lines = [

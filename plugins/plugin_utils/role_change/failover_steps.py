@@ -143,13 +143,13 @@ def plan(
             run.say([f"  {one['host']}: {one['statement']};" for one in kept["statements"]])
     if refused:
         kept["outcome"] = REFUSED
-        save_certificate(run, kept)
+        run.try_to_keep(lambda: save_certificate(run, kept))
         words = certificate.refusal_message(run.name, refused)
         raise refusal.RefusedError(f"{UNTOUCHED[evidence.fence]}. {words}")
     # Whether it must be seen dead before anything is changed.
     lives = evidence.fence == survivors.FENCE_PENDING and bool(fenced)
     if lives and run.speaks():
-        run.keep_look(run.members)
+        run.try_to_keep(lambda: run.keep_look(run.members))
     clock = host_clock(evidence)
     return {"changed": False, "certificate": kept, "lives": lives, "host_clock": clock}
 
@@ -262,8 +262,9 @@ def judged_failover(
         kept["reason"] = certificate.refusal_message(run.name, refused)
         return {"changed": False, "go": False, "hosts": {}, "certificate": kept}
     if run.speaks():
+        run.end_with("failover", *failover_outcome.begun_lines(kept))
         # For a later run that completes this one.
-        run.keep(results.BEGUN, {**kept, "outcome": BEGUN})
+        run.try_to_keep(lambda: run.keep(results.BEGUN, {**kept, "outcome": BEGUN}))
     hosts = failover_plan.parts(evidence, chosen, run.token, kept["verdict"], kept["salvage"])
     return going(hosts, kept)
 
@@ -355,7 +356,7 @@ def report(run: RunContext, facts: Facts) -> dict[str, object]:
     kept = failover_outcome.completed(kept, parts, accepted, options.run, options.begun)
     result: dict[str, object] = {**kept, "changed": False, "path": None}
     if run.speaks():
-        result["path"] = save_certificate(run, kept)
+        result["path"] = run.try_to_keep(lambda: save_certificate(run, kept))
         run.say(failover_outcome.failover_lines(kept))
         run.end_with("failover", *failover_outcome.last_lines(kept))
         if kept["outcome"] in (DONE, UNDONE):

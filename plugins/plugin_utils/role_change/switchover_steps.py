@@ -180,7 +180,7 @@ def report(run: RunContext) -> dict[str, object]:
     record = switchover_outcome.record(planned, parts, outcome, reason, rows)
     result: dict[str, object] = {**record, "changed": False, "path": None}
     if run.host == next(host for host in planned["hosts"] if run.in_play(host)):
-        result["path"] = save_record(run, planned, record)
+        result["path"] = run.try_to_keep(lambda: save_record(run, planned, record))
         told = switchover_outcome.switchover_lines(record)
         run.say([line for line in told if not settled or line.startswith(SETTLED)])
         run.end_with("switchover", *switchover_outcome.last_lines(record))

@@ -11,8 +11,8 @@ import os
 import threading
 from types import TracebackType
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host.disk_space import FULL
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.disk_space import FULL
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
 PAUSE = 0.5

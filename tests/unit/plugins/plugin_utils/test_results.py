@@ -179,3 +179,21 @@ def test_a_private_file_is_nobody_elses_at_any_moment(tmp_path, monkeypatch):
     monkeypatch.setattr(results.os, "replace", seen)
     results.write_json(path, {"rows": []}, private=True)
     assert modes == [0o600] and os.stat(path).st_mode & 0o777 == 0o600
+
+
+def test_results_that_cannot_be_written_say_where_and_what_to_do(tmp_path, monkeypatch):
+    path = tmp_path / "default" / "state.json"
+    results.write_text(str(path), "old")
+
+    def full(_old, _new):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(results.os, "replace", full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        results.write_text(str(path), "new")
+    assert str(caught.value) == (
+        f"the controller cannot write {path}: No space left on device. Make room there, or set"
+        " semisync_results_dir to another folder"
+    )
+    assert path.read_text() == "old"
+    assert os.listdir(path.parent) == ["state.json"]

@@ -12,7 +12,6 @@ import time
 from typing import Any, ClassVar, cast
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import disk_space
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     log_in,
     look_plan,
@@ -28,6 +27,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     watchdog,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SwitchoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.role_change.world import (
     Connection,
@@ -490,14 +490,59 @@ def test_a_second_run_is_refused_and_leaves_the_first_alone(monkeypatch):
     assert play.outcomes() == {"db1": "refused", "db2": "refused"}
 
 
+def test_parts_do_not_wait_long_for_a_target_that_never_begins(monkeypatch):
+    world = World(*HOSTS[1])
+    play = Play(world, monkeypatch)
+    run_one = play.one
+    monkeypatch.setattr(play, "one", lambda host: None if host == "db2" else run_one(host))
+    begin = time.monotonic()
+    play.run()
+    assert time.monotonic() - begin < 4
+    assert play.outcomes() == {"db1": "refused", "db3": "refused"}
+    assert "the process on db2 did not begin within 2.5 s" in play.results["db3"]["reason"]
+    assert world.writers() == ["db1"]
+
+
+@pytest.mark.parametrize(("mode", "outcome"), [("switch", "refused"), ("finish", "unknown")])
+def test_a_part_whose_server_cannot_be_asked_says_why_and_did_nothing(monkeypatch, mode, outcome):
+    plan = Play(World("db1", "db2"), monkeypatch, mode).plan("db2")
+    monkeypatch.setattr(disk_space, "full_folders", lambda _folders: {"/data": 0})
+    error = ServerError(Exception(1114, "The table '/tmp/#sql' is full"))
+    result = part_run.nothing_begun(plan, error)
+    assert (result["outcome"], result["changed"]) == (outcome, False)
+    assert str(result["reason"]).startswith(
+        "the file system of /data is full (0 MB left); its server cannot be asked: "
+    )
+
+
+def test_a_target_without_space_does_not_get_the_role(monkeypatch):
+    world = World("db1", "db2")
+    play = Play(world, monkeypatch)
+
+    def fill() -> None:
+        monkeypatch.setattr(disk_space, "full_folders", lambda _folders: {"/data": 0})
+
+    play.act[("db2", "applied_all")] = fill
+    play.run()
+    assert world.writers() == ["db1"]
+    assert play.results["db2"]["reason"] == (
+        "the file system of /data is full (0 MB left): it could take no writes. Free space"
+        " there or choose another host, and run this again"
+    )
+
+
 def test_a_part_that_fails_on_a_full_disk_names_it_first(monkeypatch):
     world = World("db1", "db2")
     play = Play(world, monkeypatch)
-    play.act[("db1", "attached")] = world["db1"].commit
-    monkeypatch.setattr(disk_space, "full_folders", lambda _folders: {"/data": 0})
+
+    def fill() -> None:
+        world["db1"].commit()
+        monkeypatch.setattr(disk_space, "full_folders", lambda _folders: {"/data": 0})
+
+    play.act[("db1", "attached")] = fill
     play.run()
     assert play.results["db1"]["reason"].startswith(
-        "db1: the file system of /data is full (0 MB left); db1 was written to"
+        "the file system of /data is full (0 MB left); db1 was written to"
     )
 
 

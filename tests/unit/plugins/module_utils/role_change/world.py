@@ -137,6 +137,8 @@ class Connection:
 
     def answer(self, statement: str, arguments: Any) -> list[dict[str, Any]]:
         fake = self.fake
+        if statement.startswith("SHOW GLOBAL VARIABLES WHERE"):
+            return []
         if statement.startswith("SELECT GET_LOCK"):
             if fake.locks.get(arguments[0], self) is not self:
                 return [{"got": 0}]

@@ -269,6 +269,13 @@ def test_sets_that_cannot_be_compared_are_refused_with_their_differences(engine,
     assert not found["incomparable"].acceptable
 
 
+def test_a_replica_without_space_is_freed_and_not_started():
+    evidence = gone(remnants.evidence("mysql"))
+    of(evidence, "db3").disk_full = "the file system of /var/lib/mysql is full (0 MB left)"
+    (case,) = [case for case in cases.decide(evidence).cases if case.name == "unread:db3"]
+    assert case.remedy == "free space on its disk, start nothing there, and run this again"
+
+
 def test_two_acknowledgements_let_one_replica_be_missing():
     evidence = gone(remnants.evidence("mysql", 3, last=remnants.look("mysql", clients="3")), "db4")
     assert names(evidence) == ["unread:db4"]

@@ -571,6 +571,29 @@ def test_the_report_keeps_the_certificate_and_fails_where_nobody_took_over(run):
     assert result["failed"] and "everything was rolled back" in result["msg"]
 
 
+def test_a_controller_without_space_keeps_no_failover_from_its_end(run, monkeypatch):
+    run.freeze()
+
+    def full(path, *_more):
+        raise results.ResultsError(28, path, "No space left on device")
+
+    monkeypatch.setattr(results, "write_json", full)
+    assert run.judge()["go"]
+    for host in ("db2", "db3"):
+        run.values[host][DONE] = {
+            "outcome": "done",
+            "reason": "",
+            "points": [],
+            "timeline": [],
+            "statements": [],
+            "settings_row": 0,
+        }
+    result = run.step("report", "db1")
+    assert "failed" not in result and result["path"] is None
+    said = "\n".join(run.said)
+    assert "NOT RECORDED: the controller cannot write" in said and "db1 is held" in said
+
+
 def opened(run, by_us=True):
     """What an interrupted run leaves whose target was opened; db3 had not moved yet."""
     run.freeze()

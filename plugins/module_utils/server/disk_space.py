@@ -16,6 +16,16 @@ FULL = 8 * 2**20
 SHARE = 0.05
 # Where a server's data are unless it says something else.
 DEFAULT = "/var/lib/mysql"
+# What folders_of() takes.
+LOGS = ("log_bin_basename", "relay_log_basename")
+ASKS = (
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN"
+    f" ('datadir', {', '.join(repr(name) for name in LOGS)})"
+)
+# What each message about it has.
+SAYS = "the file system of "
+# Another host's, or a program's: a question about one may wait for ever.
+FOREIGN = ("nfs", "cifs", "smb", "fuse", "9p", "ceph", "glusterfs", "afs")
 SERVERS = ("mysqld", "mariadbd")
 
 
@@ -23,7 +33,10 @@ def full_folders(folders: Iterable[str]) -> dict[str, int]:
     """Folder -> bytes left, of those on full file systems: the first folder of each."""
     full: dict[str, int] = {}
     seen = set()
+    foreign = foreign_mounts()
     for folder in folders:
+        if any(folder == place or folder.startswith(place + "/") for place in foreign):
+            continue
         try:
             device, disk = os.stat(folder).st_dev, os.statvfs(folder)
         except OSError:
@@ -36,10 +49,20 @@ def full_folders(folders: Iterable[str]) -> dict[str, int]:
     return full
 
 
+def foreign_mounts() -> list[str]:
+    """Where file systems are mounted that are not this host's own."""
+    try:
+        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as stream:
+            mounts = [line.split(" ")[1:3] for line in stream]
+    except OSError:
+        return []
+    return [place for place, kind in mounts if kind.startswith(FOREIGN)]
+
+
 def folders_of(variables: Mapping[str, str | None]) -> list[str]:
     """Where a server writes: its data, and its logs if they are elsewhere."""
     datadir = variables.get("datadir") or DEFAULT
-    names = [variables.get(name) or "" for name in ("log_bin_basename", "relay_log_basename")]
+    names = [variables.get(name) or "" for name in LOGS]
     return [datadir, *(os.path.join(datadir, os.path.dirname(name)) for name in names)]
 
 
@@ -48,7 +71,7 @@ def likely_folders() -> list[str]:
     logs open.
     """
     folders = [DEFAULT]
-    for process in filter(str.isdigit, os.listdir("/proc")):
+    for process in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else []):
         try:
             with open(f"/proc/{process}/comm", encoding="utf-8", errors="replace") as stream:
                 name = stream.read().strip()
@@ -70,6 +93,11 @@ def open_folders(process: str) -> list[str]:
 def words(full: Mapping[str, int]) -> str:
     """What is full, for a message; empty if nothing is."""
     return "; ".join(
-        f"the file system of {folder} is full ({left >> 20} MB left)"
-        for folder, left in full.items()
+        f"{SAYS}{folder} is full ({left >> 20} MB left)" for folder, left in full.items()
     )
+
+
+def explained(message: str) -> str:
+    """A server's failure, with the full file systems of this host's servers in front."""
+    full = words(full_folders(likely_folders()))
+    return f"{full}; {message}" if full else message
