@@ -208,7 +208,9 @@ class Cycle:
             self.restarted(host)
         if self.source_lives():
             eventually(lambda: follow(living), "the replicas have caught up", RECOVERY)
-        if first["command"] != "verify" and (first["status"] or not first["ended"]):
+        # One that has moved the role, and could not record it, is not run again.
+        moved = takes_writes(self.candidate)
+        if first["command"] != "verify" and first["status"] and not moved:
             to = f"semisync_{first['command']}_to={self.candidate.name}"
             self.keep(Command(first["command"], self.file, "-e", to).end(disk))
 
