@@ -362,8 +362,8 @@ def row(version: str, place: str, moment: str, records: list[dict[str, Any]]) ->
         sum(not done["named"] for done in looks),
         sum(bool(done["status"]) and not done["named"] for done in first),
         sum(bool(done["status"]) for done in again),
-        f"{statistics.median(seconds)}, {max(seconds)}",
-        f"{statistics.median(waits)}, {max(waits)}",
+        f"{statistics.median(seconds):.1f}, {max(seconds)}",
+        f"{statistics.median(waits):.1f}, {max(waits)}",
     ]
 
 

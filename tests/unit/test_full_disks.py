@@ -89,6 +89,6 @@ def test_a_line_of_the_table_adds_up_cycles_of_one_kind():
     lines = document([RECORD, other]).splitlines()
     assert lines[2] == (
         "| 9.7.4 | candidate | switchover | 2 | 1200 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 9.0, 9.0 |"
-        " 21.25, 30.0 |"
+        " 21.2, 30.0 |"
     )
     assert len({line.count("|") for line in lines}) == 1
