@@ -39,6 +39,7 @@ from support.live_hosts import (  # noqa: E402
     playbook_words,
     run,
 )
+from support.watching import takes_writes  # noqa: E402
 
 WRITING, SWITCHOVER, FAILOVER = "writing", "switchover", "failover"
 # Where a disk is full, and when that matters: a dead source's disk matters to no failover, and a
@@ -260,11 +261,6 @@ def follow(made: list[Host]) -> bool:
     """Whether all servers have nearly as many rows, while clients write."""
     counts = [host.sql("SELECT COUNT(*) FROM app.written", check=False).stdout for host in made]
     return all(counts) and max(map(int, counts)) - min(map(int, counts)) < 500
-
-
-def takes_writes(host: Host) -> bool:
-    done = host.sql("SELECT @@GLOBAL.read_only", check=False)
-    return done.returncode == 0 and done.stdout.strip().lower() in ("0", "off")
 
 
 def once(wanted: Wanted) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from support.acknowledged import (  # noqa: E402
 )
 from support.eventually import eventually  # noqa: E402
 from support.live_hosts import Host, hosts, inventory, playbook, run, words  # noqa: E402
+from support.watching import takes_writes  # noqa: E402
 
 KILLER = PROJECT / "tests" / "support" / "clients" / "kill_at.py"
 OUTPUT = PROJECT / "tests" / "output"
@@ -139,11 +140,6 @@ def family(number: int) -> list[int]:
     """A process and everything below it."""
     children = pathlib.Path(f"/proc/{number}/task/{number}/children").read_text().split()
     return [number, *(one for child in children for one in family(int(child)))]
-
-
-def takes_writes(host: Host) -> bool:
-    done = host.sql("SELECT @@GLOBAL.read_only", check=False)
-    return done.returncode == 0 and done.stdout.strip().lower() in ("0", "off")
 
 
 def short(host: Host) -> str:

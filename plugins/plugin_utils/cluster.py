@@ -260,8 +260,8 @@ def one_member(
         address=variables.get("semisync_address") or variables.get("ansible_host") or host,
         explicit_id=int(variables.get("semisync_server_id") or 0),
     )
+    member.disk_full = str(info.get("disk_full") or "")
     if not usable and info:
-        member.disk_full = str(info.get("disk_full") or "")
         member.unread = "unreachable" if info.get("unreachable") else str(info.get("reason") or "")
     member.replaced = bool(variables.get(REPLACED))
     return member

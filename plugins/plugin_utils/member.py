@@ -54,7 +54,7 @@ class Member:
         self.host, self.side, self.info, self.error = host, side, info, error
         self.group = side
         self.unread = ""
-        self.disk_full = info.get("disk_full", "") if info else ""
+        self.disk_full = ""
         self.renames = ""
         self.replaced = False
         self.missed: HeldRow | None = None

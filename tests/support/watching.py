@@ -30,6 +30,12 @@ def protection(host: Host) -> tuple[str, int] | None:
     return values["status"], int(values["clients"])
 
 
+def takes_writes(host: Host) -> bool:
+    """Whether a server answers, and is not read-only."""
+    done = host.sql("SELECT @@GLOBAL.read_only", check=False)
+    return done.returncode == 0 and done.stdout.strip().lower() in ("0", "off")
+
+
 class Watcher:
     """Looks at all servers again and again, until it is stopped.
 

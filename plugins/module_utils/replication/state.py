@@ -84,12 +84,11 @@ def read_for_roles(module: AnsibleModule) -> RoleState:
 def unreadable(error: Exception, params: Mapping[str, object]) -> dict[str, str]:
     """What fail_json takes if a server cannot be read: the message, and the kind of failure."""
     if isinstance(error, errors.ServerError):
-        words = login.explain(error, params)
-        explained = disk_space.explained(words)
+        full = disk_space.full_here()
         return {
-            "msg": explained,
+            "msg": disk_space.explained(login.explain(error, params), full),
             "reason": login.kind(error),
-            "disk_full": explained[: -len(words)].rstrip("; "),
+            "disk_full": full,
         }
     return {
         "msg": f"server not identified: {error}. Supported: MySQL and Percona Server from 5.5,"

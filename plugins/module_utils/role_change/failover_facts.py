@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import READ_SECONDS
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     lock_holder,
     log_facts,
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
 # Seconds that a host may take to answer before it counts as gone.
 ANSWER = 2
-# Seconds for an answer of the server here: one without space may never give it.
-READ = 60
 DEFAULT_PORT = 3306
 
 
@@ -54,7 +53,7 @@ def failover_facts(
 ) -> dict[str, object]:
     """server_facts() over a separate connection; if that breaks, `msg` says why."""
     try:
-        server = Server(login.connect(module)).within(READ)
+        server = Server(login.connect(module)).within(READ_SECONDS)
         return server_facts(module, plan, server, identify(server), info)
     except (ServerError, OSError) as error:
         return {"failed": True, "msg": str(error)}

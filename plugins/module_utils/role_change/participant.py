@@ -265,16 +265,12 @@ class Participant(ABC):
     def result(self, outcome: str, reason: str = "") -> dict[str, object]:
         return {
             "outcome": outcome,
-            "reason": self.with_disk(reason) if reason else "",
+            "reason": disk_space.explained(reason) if reason else "",
             "changed": bool(self.statements),
             "statements": self.statements,
             "timeline": self.timeline,
             "points": self.points,
         }
-
-    def with_disk(self, reason: str) -> str:
-        """A reason, with the file systems of this server that are full in front."""
-        return reason if disk_space.SAYS in reason else disk_space.explained(reason)
 
     def revive(self, deadline: float) -> ServerError | None:
         """Reconnect if this server was restarted; return why that is not possible, or None."""

@@ -22,7 +22,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.particip
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import BACK
 from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises, text
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
 
 # Seconds that a part stays after a rollback, so that the others learn of it.
 TOLD = 0.3
@@ -58,14 +58,11 @@ class Promotion:
             AbortError: a file system of it is full.
         """
         if not self.folders:
-            rows = self.part.monitor.rows(disk_space.ASKS)
-            named = {text(row["Variable_name"]): text(row["Value"]) for row in rows}
-            self.folders = disk_space.folders_of(named)
-        full = disk_space.words(disk_space.full_folders(self.folders))
-        if full:
+            self.folders = disk_space.folders_of(self.part.monitor.pairs(disk_space.ASKS))
+        if disk_space.full_folders(self.folders):
             raise AbortError(
-                f"{full}: it could take no writes. Free space there or choose another host, and run"
-                " this again"
+                f"without space {self.part.host} could take no writes. Free space there or choose"
+                " another host, and run this again"
             )
 
     def enough_clients(self) -> bool:

@@ -22,8 +22,6 @@ ASKS = (
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN"
     f" ('datadir', {', '.join(repr(name) for name in LOGS)})"
 )
-# What each message about it has.
-SAYS = "the file system of "
 # Another host's, or a program's: a question about one may wait for ever.
 FOREIGN = ("nfs", "cifs", "smb", "fuse", "9p", "ceph", "glusterfs", "afs")
 SERVERS = ("mysqld", "mariadbd")
@@ -93,11 +91,21 @@ def open_folders(process: str) -> list[str]:
 def words(full: Mapping[str, int]) -> str:
     """What is full, for a message; empty if nothing is."""
     return "; ".join(
-        f"{SAYS}{folder} is full ({left >> 20} MB left)" for folder, left in full.items()
+        f"the file system of {folder} is full ({left >> 20} MB left)"
+        for folder, left in full.items()
     )
 
 
-def explained(message: str) -> str:
-    """A server's failure, with the full file systems of this host's servers in front."""
-    full = words(full_folders(likely_folders()))
-    return f"{full}; {message}" if full else message
+def full_here() -> str:
+    """Which file systems of this host's servers are full, in words, if a server cannot be asked."""
+    return words(full_folders(likely_folders()))
+
+
+def explained(message: str, full: str | None = None) -> str:
+    """A server's failure with its likely cause in front.
+
+    Args:
+        full: of full_here(), if that is known already.
+    """
+    cause = full_here() if full is None else full
+    return f"{cause}; {message}" if cause else message

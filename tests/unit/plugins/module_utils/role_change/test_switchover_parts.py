@@ -526,8 +526,8 @@ def test_a_target_without_space_does_not_get_the_role(monkeypatch):
     play.run()
     assert world.writers() == ["db1"]
     assert play.results["db2"]["reason"] == (
-        "the file system of /data is full (0 MB left): it could take no writes. Free space"
-        " there or choose another host, and run this again"
+        "the file system of /data is full (0 MB left); without space db2 could take no writes. Free"
+        " space there or choose another host, and run this again"
     )
 
 
