@@ -9,6 +9,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals import (
     ACCOUNT,
     BINARY_LOG,
+    POWER_CUTS,
     ROLE_CHANGE,
     SEMISYNC_INSTALLATION,
     SERVER_VARIABLES,
@@ -81,7 +82,7 @@ TABLE = {
         " source's",
         "After a promotion it confirms commits that are not on its own disk. A power cut loses"
         " them, which it would not on today's source.",
-        BINARY_LOG,
+        POWER_CUTS,
         "Run site.yml, which sets both to the same values (semisync_sync_binlog,"
         " semisync_innodb_flush_log_at_trx_commit).",
     ),

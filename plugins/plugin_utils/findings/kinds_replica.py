@@ -9,6 +9,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals import (
     CRASH_SAFE,
     ENCRYPTION,
+    POWER_CUTS,
     REPLICA_OPTIONS,
     SEMISYNC,
     SERVER_VARIABLES,
@@ -69,10 +70,10 @@ TABLE = {
         "An acknowledgement does not mean that the replica's disk has the transaction",
         "`sync_relay_log` on a replica is not 1",
         "A replica acknowledges when the event is in its relay log, which may be only in memory if"
-        " sync_relay_log is not 1. A power cut of the replica loses it, and it is lost for good if"
-        " the source dies before the replica has caught up again. The value 1 costs each commit a"
-        " write to the replica's disk.",
-        CRASH_SAFE,
+        " sync_relay_log is not 1. A power cut of the replica loses it (seven seconds of it were"
+        " seen), and it is lost for good if the source dies before the replica has caught up"
+        " again. The value 1 costs each commit a write to the replica's disk.",
+        POWER_CUTS,
         "If the replica's power may fail before the source dies: SET GLOBAL sync_relay_log = 1 on"
         " the replica, and in its option file.",
     ),

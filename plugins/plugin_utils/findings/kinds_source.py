@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Kind, Variant
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals import (
-    BINARY_LOG,
+    POWER_CUTS,
     ROLE_CHANGE,
     SEMISYNC_INSTALLATION,
     SEMISYNC_MONITORING,
@@ -139,9 +139,10 @@ TABLE = {
         WARNING,
         "The source confirms commits that are not on its own disk",
         "`sync_binlog` or `innodb_flush_log_at_trx_commit` on the source is not 1",
-        "After a power cut the source comes back without transactions that its replicas have."
-        " Replication then breaks or diverges.",
-        BINARY_LOG,
+        "A power cut takes transactions that its replicas have: out of its binary log, if"
+        " sync_binlog is not 1 (half a minute of them was seen; its tables lost few), or out of its"
+        " tables, if innodb_flush_log_at_trx_commit is not 1. Replication then breaks or diverges.",
+        POWER_CUTS,
         "Set sync_binlog and innodb_flush_log_at_trx_commit to 1; site.yml does that"
         " (semisync_sync_binlog, semisync_innodb_flush_log_at_trx_commit).",
     ),

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pages of the manuals that findings rest on: one, or MySQL's and MariaDB's."""
+"""Pages that findings rest on: a manual's, MySQL's and MariaDB's, or what was measured."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ MYSQL = "https://dev.mysql.com/doc/refman/8.4/en/"
 MARIADB = "https://mariadb.com/kb/en/"
 MARIADB_SEMISYNC = MARIADB + "semisynchronous-replication/"
 MARIADB_LOGS = MARIADB + "replication-and-binary-log-system-variables/"
+
+# What a power cut took under each setting, on real servers.
+POWER_CUTS = "https://github.com/dbre/semisync/blob/main/docs/evidence/crash-points.md"
 
 SEMISYNC = (MYSQL + "replication-semisync.html", MARIADB_SEMISYNC)
 SEMISYNC_INSTALLATION = (MYSQL + "replication-semisync-installation.html", MARIADB_SEMISYNC)
