@@ -14,13 +14,13 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints import Observation
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import Drill
     from ansible_collections.dbre.semisync.plugins.types.beat_shapes import KeptBeats
+    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
 
 DRILL = "drill.json"
 

@@ -10,8 +10,9 @@ what to do.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog, rules_events
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Rise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_version import (
@@ -52,6 +53,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import SEVERITIES
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import quarantined_hosts
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Rise
 
 
 def evaluate(

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.ack_wait import released
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Identity, Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     beats,
@@ -28,6 +27,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivor
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.beat_shapes import BeatFacts
+    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Identity, Look
     from ansible_collections.dbre.semisync.plugins.types.shapes import (
         Values,
     )

@@ -24,7 +24,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     results,
     settings,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     FailoverPlanned,
@@ -45,6 +44,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_s
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import ResultStore
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
     from ansible_collections.dbre.semisync.plugins.types.shapes import FormerLook
 
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"

@@ -19,7 +19,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_pla
     Plan,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import source_log
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     INFO,
@@ -29,6 +28,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
     from ansible_collections.dbre.semisync.plugins.types.shapes import Backlog, RoleState
 
 WATCH = "watch"

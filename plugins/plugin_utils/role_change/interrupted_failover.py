@@ -13,7 +13,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import g
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import PASSED, UNKNOWN
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
@@ -30,6 +29,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
     from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow
 
 # Of a certificate whose failover reported no outcome.

@@ -12,11 +12,10 @@ when its timeout is over.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import survivors
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
@@ -27,6 +26,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivor
     Evidence,
     moment_of,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
 
 # Signals that end a server at once; after any other it may have shut down in order.
 SUDDEN = (4, 6, 7, 8, 9, 11)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Peer
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     beat_looks,
@@ -37,6 +36,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
+    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
     from ansible_collections.dbre.semisync.plugins.types.shapes import (
         Info,
     )

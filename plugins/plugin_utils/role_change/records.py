@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import CaseRow, Check
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
+    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
     from ansible_collections.dbre.semisync.plugins.types.shapes import (
         Channel,
         Gtid,
@@ -411,7 +411,7 @@ Judgement = TypedDict(
         "differences": list[str],
         "salvage": LogSummary | None,
         "left_behind": dict[str, str],
-        "last_look": Look | None,
+        "last_look": "Look | None",
         "outcome": str,
         "reason": str,
         "timeline": list[Line],

@@ -9,12 +9,10 @@ is read to its end and the candidate gets what it lacks, no confirmed transactio
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import (
-    BinaryLogFiles,
-    Look,
-)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import last_look, survivors
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.last_look import Window
@@ -22,6 +20,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     LogSummary,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.look_shapes import BinaryLogFiles, Look
 
 # What to do about each case; see module_utils/binlog/salvage.py.
 REMEDIES = {

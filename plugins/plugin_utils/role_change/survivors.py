@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -31,6 +30,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
+    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
     from ansible_collections.dbre.semisync.plugins.types.shapes import (
         Channel,
         Gtid,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # The tasks of semisync_hook_fence are still to end the source, or have run.
 FENCE_PENDING, FENCE_DONE = "ahead", "behind"
-NO_LOOK = cast(Look, {})
+NO_LOOK = cast("Look", {})
 
 
 class Evidence(NamedTuple):
