@@ -24,6 +24,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     option_lines,
     problems,
     replication,
+    replication_problems,
     seed,
     tls,
 )
@@ -125,7 +126,7 @@ def set_up_plan(
         "cluster_changes": any(plan["changes"] for plan in plans.values()),
         "turns": len(members),
         "source_restarts": plans[source_of(members).host]["restart_reasons"],
-        "rotate_problem": problems.rotation_problem(member, settings),
+        "rotate_problem": replication_problems.rotation_problem(member, settings),
     }
 
 

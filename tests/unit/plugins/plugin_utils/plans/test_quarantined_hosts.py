@@ -11,6 +11,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     current_source,
     problems,
     quarantined_hosts,
+    replication_problems,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
@@ -200,15 +201,15 @@ def test_where_a_replica_was_away_it_is_said_who_brings_it_back(engine):
     away.info["channel"]["source_server_id"] = 0
     members, _apart = quarantined_hosts.apart(cluster)
     members[0].side = "source"
-    (words,) = problems.channel_problems(members[1], members[0], members)
+    (words,) = replication_problems.channel_problems(members[1], members[0], members)
     assert "db3 was away when db1 lost its role, and still follows it: run rejoin.yml with" in words
     # Whom the inventory has no more is known by the number alone.
     members = after_failover(engine)[1:]
     members[0].side = "source"
     who_was_away([None, *members])
-    (words,) = problems.channel_problems(members[1], members[0], members)
+    (words,) = replication_problems.channel_problems(members[1], members[0], members)
     assert words.endswith("attaches it to db2; first put db1 back into the inventory")
     for member in members:
         member.info["held"] = []
-    (words,) = problems.channel_problems(members[1], members[0], members)
+    (words,) = replication_problems.channel_problems(members[1], members[0], members)
     assert words.endswith("correct the inventory, or attach it to that source yourself")
