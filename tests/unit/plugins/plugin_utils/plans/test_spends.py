@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.apply import spending, spends
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.server_part import (
+    spending,
+    spends,
+)
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")
