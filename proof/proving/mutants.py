@@ -118,7 +118,7 @@ MUTANTS = {
                 "        if phantoms and not old.gtids:\n",
             ),
             Patch(
-                "plugins/plugin_utils/plans/problems.py",
+                "plugins/plugin_utils/plans/replication_problems.py",
                 "    own = seed.strangers(member, source)\n    if own:\n",
                 "    own = seed.strangers(member, source)\n    if own and not source:\n",
             ),
