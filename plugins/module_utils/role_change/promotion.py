@@ -59,10 +59,11 @@ class Promotion:
         """
         if not self.folders:
             self.folders = disk_space.folders_of(self.part.monitor.pairs(disk_space.ASKS))
-        if disk_space.full_folders(self.folders):
+        full = disk_space.full_folders(self.folders)
+        if full:
             raise AbortError(
-                f"without space {self.part.host} could take no writes. Free space there or choose"
-                " another host, and run this again"
+                f"{disk_space.words(full)}; without space {self.part.host} could take no writes."
+                " Free space there or choose another host, and run this again"
             )
 
     def enough_clients(self) -> bool:

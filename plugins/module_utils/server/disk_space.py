@@ -25,6 +25,8 @@ ASKS = (
 # Another host's, or a program's: a question about one may wait for ever.
 FOREIGN = ("nfs", "cifs", "smb", "fuse", "9p", "ceph", "glusterfs", "afs")
 SERVERS = ("mysqld", "mariadbd")
+# A message that has this names a full file system.
+IS_FULL = "is full ("
 
 
 def full_folders(folders: Iterable[str]) -> dict[str, int]:
@@ -91,7 +93,7 @@ def open_folders(process: str) -> list[str]:
 def words(full: Mapping[str, int]) -> str:
     """What is full, for a message; empty if nothing is."""
     return "; ".join(
-        f"the file system of {folder} is full ({left >> 20} MB left)"
+        f"the file system of {folder} {IS_FULL}{left >> 20} MB left)"
         for folder, left in full.items()
     )
 
@@ -102,10 +104,13 @@ def full_here() -> str:
 
 
 def explained(message: str, full: str | None = None) -> str:
-    """A server's failure with its likely cause in front.
+    """A server's failure with its likely cause in front, unless it names one itself: by the time
+    that it is told, there may be space again.
 
     Args:
         full: of full_here(), if that is known already.
     """
+    if IS_FULL in message:
+        return message
     cause = full_here() if full is None else full
     return f"{cause}; {message}" if cause else message

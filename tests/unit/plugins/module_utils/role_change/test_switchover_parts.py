@@ -515,12 +515,15 @@ def test_a_part_whose_server_cannot_be_asked_says_why_and_did_nothing(monkeypatc
     )
 
 
-def test_a_target_without_space_does_not_get_the_role(monkeypatch):
+def test_a_target_without_space_does_not_get_the_role_and_names_its_disk(monkeypatch):
     world = World("db1", "db2")
     play = Play(world, monkeypatch)
 
+    # There is space again before the reason is told.
+    seen = iter([{"/data": 0}])
+
     def fill() -> None:
-        monkeypatch.setattr(disk_space, "full_folders", lambda _folders: {"/data": 0})
+        monkeypatch.setattr(disk_space, "full_folders", lambda _folders: next(seen, {}))
 
     play.act[("db2", "applied_all")] = fill
     play.run()
