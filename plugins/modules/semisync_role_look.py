@@ -135,6 +135,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     log_facts,
     log_in,
     received_outcome,
+    trials,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
     FirstLookPlan,
@@ -186,7 +187,7 @@ def look_at_host(module: AnsibleModule, given: Mapping[str, object]) -> None:
     """
     if module.params["step"] == "reach":
         reach = ReachPlan.from_dict(given)
-        module.exit_json(tried=failover_facts.try_all(module, reach.user, reach.places))
+        module.exit_json(tried=trials.try_all(module, reach.user, reach.places))
     if module.params["step"] == "watch":
         connection.work(
             module, failover_facts.watch_applier, "step watch failed", seconds=state.READ_SECONDS
@@ -230,6 +231,8 @@ def reach(module: AnsibleModule, user: str, peer: Peer) -> str:
 
 def first_look(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
     """What a failover asks of a replica; of a server that is none, only its state."""
+    # A host without power takes two seconds to be known as dead: enough to read the server.
+    knocks = [trials.Knock(place) for place in plan.dead]
     try:
         info = received_outcome.settled(
             lambda: marker.patiently(lambda: state.read_for_roles(module))
@@ -238,7 +241,7 @@ def first_look(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
         module.fail_json(**state.unreadable(error, module.params))
     if not info["channel"]:
         return {**info}
-    return {**info, "look": failover_facts.failover_facts(module, plan, info)}
+    return {**info, "look": failover_facts.failover_facts(module, plan, info, knocks)}
 
 
 if __name__ == "__main__":

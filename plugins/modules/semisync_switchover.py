@@ -228,6 +228,10 @@ stopped:
   description: Whether the IO thread is stopped.
   returned: O(step=freeze)
   type: bool
+source_answered:
+  description: Whether the server that the replica followed answered while the IO thread stopped.
+  returned: O(step=freeze)
+  type: bool
 was:
   description: The IO thread's state before.
   returned: O(step=freeze)
@@ -244,6 +248,12 @@ gtid:
   description: GTID sets after the stop.
   returned: O(step=freeze)
   type: dict
+unsure:
+  description:
+    - Whether all hosts are to be read once more before anything is judged, because the source's
+      host could not be reached, but responded to a replica.
+  returned: O(step=plan) of a failover
+  type: bool
 go:
   description: Whether a replica takes over.
   returned: O(step=judge)

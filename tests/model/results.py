@@ -515,6 +515,7 @@ class Results:
                     "tls": True,
                     "words": "" if other >= 0 else "refused",
                     "answered": other >= 0 or answers(s, at),
+                    "there": other >= 0 or answers(s, at),
                 }
                 for other in (-1, *present)
                 if other != number and (other < 0 or not s[block(other) + UP])

@@ -25,7 +25,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import g
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     dropin_place,
-    failover_facts,
+    trials,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_facts import first_gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Place
@@ -57,7 +57,7 @@ def former_facts(module: AnsibleModule, plan: FormerLookPlan) -> FormerLook:
     """Read the former source's host; see the RETURN section of semisync_rejoin."""
     peer = plan.peer
     there = Place(peer.address, peer.port, peer.tls)
-    words, _answered = failover_facts.reach_place(module, plan.user, there)
+    words, _answered = trials.reach_place(module, plan.user, there)
     return {**log_facts(module, plan), "reach": words}
 
 

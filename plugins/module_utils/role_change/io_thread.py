@@ -21,7 +21,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     received_outcome,
     role_statements,
     traces,
+    trials,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Place
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     channels,
@@ -44,7 +46,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Variables
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Variables
 
 # Seconds until a server that was restarted meanwhile answers again.
 RESTART = 120
@@ -103,6 +105,7 @@ def stop(
             "stopped": False,
             "statements": role_statements.shown(steps),
         }
+    again = SourceAgain(module, plan, before)
     if steps and not relieved:
         leave(module, plan, how)
     if steps:
@@ -113,7 +116,24 @@ def stop(
         "was": before["io_running"],
         "at": time.time(),
         **read_stopped(server, names, plan.schema),
+        "source_answered": again.answered(),
     }
+
+
+class SourceAgain:
+    """The source is tried once more while its replica's IO thread stops. A host that says nothing
+    until that is done is not waited for: it was when the replica was read first.
+    """
+
+    def __init__(self, module: AnsibleModule, plan: IoThreadPlan, channel: Channel) -> None:
+        self.module, self.user = module, plan.user
+        self.place = Place(channel["source_host"], channel["source_port"], known=False)
+        self.knock = trials.Knock(self.place) if plan.user and self.place.address else None
+
+    def answered(self) -> bool:
+        """Whether a server answers there now."""
+        takes = self.knock is not None and self.knock.seen == "open"
+        return takes and trials.reach_place(self.module, self.user, self.place)[1]
 
 
 def leave(module: AnsibleModule, plan: IoThreadPlan, how: Stop) -> None:

@@ -139,10 +139,12 @@ class FirstLookPlan(Plan):
 
     Attributes:
         places: where the other servers may listen.
+        dead: those of them whose host is expected to be dead.
     """
 
     places: list[Place] = field(metadata={LIST_OF: Place})
     user: str
+    dead: list[Place] = field(default_factory=list, metadata={LIST_OF: Place})
 
 
 @dataclass(frozen=True)

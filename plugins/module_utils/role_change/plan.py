@@ -167,11 +167,13 @@ class IoThreadPlan(Plan):
 
     Attributes:
         schema: of the heartbeat's table, which is read after the stop.
+        user: the replication account, which tries the source once more; if empty, it is not tried.
     """
 
     token: str
     mode: str = ""
     schema: str = ""
+    user: str = ""
 
 
 @dataclass(frozen=True)

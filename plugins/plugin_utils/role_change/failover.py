@@ -66,8 +66,11 @@ class Failover:
 
     def plan(self) -> dict[str, object]:
         """Choose, show the certificate so far and the statements, or refuse. The tasks of
-        semisync_hook_fence run after this step, and then this step runs again.
+        semisync_hook_fence run after this step, and then this step runs again; and so it does if
+        the hosts are read once more first.
         """
+        if failover_steps.read_again(self.run, self.facts):
+            return {"changed": False, "unsure": True}
         if self.facts.opened:
             return failover_steps.plan_the_rest(self.run, self.facts)
         return failover_steps.plan(self.run, self.facts, self.decide([]))

@@ -50,6 +50,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     FAILOVER_FREEZE,
     FAILOVER_JUDGE,
+    FAILOVER_PLAN,
     NotMeantError,
     RunContext,
     plain,
@@ -108,7 +109,9 @@ def io_thread(run: RunContext, facts: Facts) -> IoThreadPlan:
     opened = facts.opened
     if opened and interrupted_failover.follows(opened, run.mine):
         raise NotMeantError(f"{opened.target.host} takes writes")
-    return IoThreadPlan(run.token, schema=run.own["canary_schema"])
+    return IoThreadPlan(
+        run.token, schema=run.own["canary_schema"], user=run.own["replication_user"]
+    )
 
 
 def stopped_in_vain(run: RunContext) -> IoThreadPlan:
@@ -120,6 +123,14 @@ def stopped_in_vain(run: RunContext) -> IoThreadPlan:
 
 
 # Before anything is changed
+
+
+def read_again(run: RunContext, facts: Facts) -> bool:
+    """Whether the source's host gets more time to respond: it was waited for as if it had no power,
+    and a replica has had a sign of life from it. Once a run.
+    """
+    done = run.options.fenced or run.result_of(FAILOVER_PLAN).get("unsure")
+    return not done and survivors.unsure(facts.evidence)
 
 
 def plan(

@@ -40,7 +40,7 @@ def read_host(run: RunContext) -> dict[str, object]:
     """What this host's server is, or how it ended. A guess at which module it needs costs another
     call if it was wrong, and nothing else.
     """
-    result = how_it_ended(run) if was_source(run) else look_at_replica(run)
+    result = how_it_ended(run) if was_source(run, run.host) else look_at_replica(run)
     if result.get("reason") == "stopped" and "look" not in result:
         result = how_it_ended(run)
     if result.get("failed") or result.get("channel"):
@@ -57,14 +57,14 @@ def read_host(run: RunContext) -> dict[str, object]:
     return {**replica, **whole, "answered_at": replica["answered_at"]}
 
 
-def was_source(run: RunContext) -> bool:
-    """Whether this host is expected to be the dead source's: it was the source at the last look, or
-    is in the inventory's group if there is none.
+def was_source(run: RunContext, host: str) -> bool:
+    """Whether a host is expected to be the dead source's: it was the source at the last look, or is
+    in the inventory's group if there is none.
     """
     last = run.last_look()
     if last and last.get("host"):
-        return run.host == last["host"]
-    return run.host in run.task_vars["groups"].get("semisync_source", ())
+        return host == last["host"]
+    return host in run.task_vars["groups"].get("semisync_source", ())
 
 
 def how_it_ended(run: RunContext) -> dict[str, object]:
@@ -100,15 +100,19 @@ def replica_plan(run: RunContext) -> FirstLookPlan:
     """Where a replica tries to log in."""
     # Results registered before this are outdated: only the addresses count.
     _name, members = cluster.known_members(run.task_vars, "")
-    places = [
-        Place(
+    places = {
+        one.host: Place(
             one.address,
             cast("int | str | None", run.variables_of(one.host).get("semisync_login_port")),
         )
         for one in members
         if one.host != run.host
-    ]
-    return FirstLookPlan(places=places, user=run.own["replication_user"])
+    }
+    return FirstLookPlan(
+        places=[*places.values()],
+        user=run.own["replication_user"],
+        dead=[place for host, place in places.items() if place.address and was_source(run, host)],
+    )
 
 
 def watched(run: RunContext, info: RoleState) -> Backlog | None:

@@ -68,11 +68,13 @@ class PeersReached(TypedDict):
 
     Attributes:
         reach: peer -> why the replication account cannot log in to it, empty if it can.
-        answered: those that answered at all.
+        answered: those of which a server answered at all.
+        there: those of which at least the host's kernel responded.
     """
 
     reach: dict[str, str]
     answered: list[str]
+    there: list[str]
 
 
 def reached(peers: list[Peer], tried: list[Try]) -> PeersReached:
@@ -81,4 +83,5 @@ def reached(peers: list[Peer], tried: list[Try]) -> PeersReached:
     return {
         "reach": {host: one["words"] if one else "it was not tried" for host, one in tries.items()},
         "answered": sorted(host for host, one in tries.items() if one and one["answered"]),
+        "there": sorted(host for host, one in tries.items() if one and one["there"]),
     }

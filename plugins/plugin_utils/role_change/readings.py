@@ -208,10 +208,12 @@ def looked(
     """
     seen = (read.info.get(member.host) or {}).get("look") or {}
     if member in survivors.readable(members):
-        return {
-            **seen,
-            **peers.reached(others_of(members, member), tried(member.host, read)),
-        }
+        reached = peers.reached(others_of(members, member), tried(member.host, read))
+        source = source_of(members)
+        stopped = (read.frozen or {}).get(member.host) or {}
+        if stopped.get("source_answered") and peers.follows(member, source, members):
+            reached["answered"] = sorted({*reached["answered"], source.host})
+        return {**seen, **reached}
     return {
         "boot": seen.get("boot"),
         "monotonic": seen.get("monotonic"),

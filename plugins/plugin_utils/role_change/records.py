@@ -109,6 +109,7 @@ class Stopped(TypedDict, total=False):
         answered_at: when the host had answered, by the controller's.
         server_seconds, kernel_seconds: for how long the server and the machine have run.
         gtid, channel, applier_ids, applier_seconds, received_applied, beats: read after that.
+        source_answered: whether the server that it followed answered it after that.
     """
 
     stopped: bool
@@ -124,6 +125,7 @@ class Stopped(TypedDict, total=False):
     applier_seconds: float | None
     received_applied: bool
     beats: list[Beat]
+    source_answered: bool
 
 
 class Salvage(TypedDict, total=False):
@@ -175,13 +177,16 @@ class LastWords(TypedDict, total=False):
 
 
 class Try(TypedDict):
-    """A login at an address: why it failed, or empty; and whether a server answered."""
+    """A login at an address: why it failed, or empty; whether a server answered, and at least the
+    kernel of its host.
+    """
 
     address: str
     port: int
     tls: bool
     words: str
     answered: bool
+    there: bool
 
 
 class Reached(TypedDict, total=False):
@@ -232,6 +237,7 @@ class HostLook(LogsBegin, total=False):
     Attributes:
         reach: peer -> why the replication account cannot log in there; empty if it can.
         answered: peers that answered at all.
+        there: peers of which at least the host's kernel responded.
         running: whether another run has the lock of this server, which is `lock_of`.
         filters: what keeps transactions from being applied.
         tried: the places at which a replica has tried to log in.
@@ -249,6 +255,7 @@ class HostLook(LogsBegin, total=False):
 
     reach: dict[str, str]
     answered: list[str]
+    there: list[str]
     running: bool
     lock_of: str
     filters: list[str]
@@ -441,8 +448,13 @@ class Certificate(Judgement, total=False):
 
 
 class FailoverPlanned(TypedDict, total=False):
-    """What a failover's plan returned."""
+    """What a failover's plan returned.
 
+    Attributes:
+        unsure: whether the hosts are to be read once more before anything is judged.
+    """
+
+    unsure: bool
     certificate: Certificate
     lives: bool
     host_clock: HostClock | None

@@ -40,8 +40,9 @@ DATED = ("look", "freeze")
 # Steps that only read a host: a module of their own does that, which carries less.
 LOOKS = ("look", "reach")
 # For how many seconds a failover waits for a connection to the host that it expects to be dead.
-# Replicas, slow or not, are waited for as long as in any other run.
-PATIENCE = 3
+# Replicas, slow or not, are waited for as long as in any other run, and so is that host if it is
+# read a second time because a replica had a sign of life from it.
+PATIENCE = 2
 
 
 def do(run: RunContext) -> dict[str, object]:
@@ -59,9 +60,11 @@ def do(run: RunContext) -> dict[str, object]:
 
 
 def expected_dead(run: RunContext) -> bool:
-    """Whether a step queries a host that the run expects to be unreachable."""
-    first = (run.options.operation, run.step) == (FAILOVER, "look")
-    return first and first_look.was_source(run)
+    """Whether a step queries a host that the run expects to be unreachable, for the first time."""
+    if (run.options.operation, run.step) != (FAILOVER, "look"):
+        return False
+    again = bool(run.info_of(run.host).get("unreachable"))
+    return first_look.was_source(run, run.host) and not again
 
 
 def arguments_of(module: str, given: Mapping[str, object]) -> dict[str, object]:

@@ -133,6 +133,15 @@ def answers(evidence: Evidence) -> str:
     return "it was read" if source.info is not None else ""
 
 
+def unsure(evidence: Evidence) -> bool:
+    """Whether the source's host could not be reached, and yet its kernel has responded to a
+    replica, although no server has.
+    """
+    source = source_of(evidence.members).host
+    there = any(source in (looked.get("there") or []) for looked in evidence.looks.values())
+    return bool(evidence.source.get("unreachable")) and there and not answers(evidence)
+
+
 def starting(evidence: Evidence) -> str:
     """The state of the dead source's unit, if systemd starts its server again; else empty."""
     host = source_of(evidence.members).host

@@ -9,10 +9,10 @@ import time
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    failover_facts,
     io_thread,
     io_thread_resume,
     lock_holder,
+    trials,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import run_steps
@@ -59,6 +59,24 @@ def test_it_is_stopped_alone_and_read_behind_the_stop(server):
     assert io_thread.resume_io_thread(Module(), PLAN, server, NAMES)["changed"]
     assert (server.fake.io, server.left) == (True, [])
     assert not io_thread.resume_io_thread(Module(), PLAN, server, NAMES)["changed"]
+
+
+@pytest.mark.parametrize(
+    "user,seen,server_there,answered",
+    [
+        ("repl", "open", True, True),
+        # It takes connections and does not speak, or has not said anything yet.
+        ("repl", "open", False, False),
+        ("repl", "", True, False),
+        ("repl", "silent", True, False),
+        ("", "open", True, False),
+    ],
+)
+def test_its_source_is_tried_once_more(monkeypatch, server, user, seen, server_there, answered):
+    monkeypatch.setattr(trials.Knock, "run", lambda self: setattr(self, "seen", seen))
+    monkeypatch.setattr(trials, "reach_place", lambda *_words: ("", server_there))
+    plan = IoThreadPlan("feed", user=user)
+    assert io_thread.stop(Module(), plan, server, NAMES)["source_answered"] is answered
 
 
 def test_one_that_stands_still_is_read_and_left_alone(server):
@@ -153,7 +171,7 @@ class DriverError(Exception):
     ],
 )
 def test_who_refuses_a_login_lives(error, lives):
-    assert failover_facts.answered(ServerError(error)) is lives
+    assert trials.answered(ServerError(error)) is lives
 
 
 MARIADB = Names("mariadb", (10, 11, 19), ())

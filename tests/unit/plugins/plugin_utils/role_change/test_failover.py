@@ -55,12 +55,14 @@ def looked(evidence, member):
     """What the first look at a host says: of a replica, each place at which it tried a login."""
     found = dict(evidence.looks.get(member.host, {}))
     reach, answered = found.pop("reach", {}), found.pop("answered", [])
+    there = found.pop("there", answered)
     if member.info:
         found["tried"] = [
             {
                 **dataclasses.asdict(peer),
                 "words": reach[peer.host],
                 "answered": peer.host in answered,
+                "there": peer.host in there,
             }
             for peer in peers_of(evidence.members, member)
             if peer.host in reach
@@ -252,8 +254,10 @@ def test_the_first_look_asks_a_dead_source_s_host_how_its_server_ended(run):
     run.step("look", "db1", on_host=hosts, service="mysql@1")
     assert hosts.plans["words"]["unit"] == "mysql@1"
     run.step("look", "db2", on_host=hosts)
-    places = [(one["address"], one["port"]) for one in hosts.plans["look"].pop("places")]
-    assert places == [("db1", 3307), ("db3", None)]
+    dead, places = hosts.plans["look"].pop("dead"), hosts.plans["look"].pop("places")
+    assert [(one["address"], one["port"]) for one in places] == [("db1", 3307), ("db3", None)]
+    # The one of the last look is tried while the replica is read.
+    assert [(one["address"], one["port"]) for one in dead] == [("db1", 3307)]
     assert hosts.plans["look"] == {"user": "repl"}
 
 
@@ -334,8 +338,41 @@ def test_who_listens_elsewhere_than_was_thought_is_tried_there(run):
     # Nothing is known of a login that was not tried.
     run.freeze()
     assert "alone" in run.judge(failover_to="db3")["certificate"]["reason"]
-    run.values["db2"][REACHED] = {"tried": [{**place, "words": "", "answered": True}]}
+    run.values["db2"][REACHED] = {
+        "tried": [{**place, "words": "", "answered": True, "there": True}]
+    }
     assert run.judge(failover_to="db3")["certificate"]["to"] == "db3"
+
+
+def test_a_host_that_ssh_does_not_reach_and_that_responds_to_a_replica_is_read_again(run):
+    run.values["db1"]["info"] = {"unreachable": True, "msg": "timed out", "look": {}}
+    # Nothing says that it has power.
+    assert "unsure" not in run.plan()
+    run.said.clear()
+    for one_try in run.values["db2"]["info"]["look"]["tried"]:
+        one_try["there"] = True
+    # Nothing is judged, said or kept before it had more time.
+    assert run.plan() == {"changed": False, "unsure": True}
+    assert run.said == []
+    for host in run.values:
+        run.values[host][PLANNED] = {"unsure": True}
+    assert run.plan()["certificate"]["verdict"] == "proven"
+
+
+def test_a_source_that_answers_while_its_replicas_stop_lives(run):
+    run.freeze()
+    run.values["db3"][FROZEN]["source_answered"] = True
+    judged = run.judge()
+    assert not judged["go"] and "it answers db3" in judged["certificate"]["reason"]
+
+
+def test_a_server_that_is_not_the_source_may_answer_while_its_replica_stops(run):
+    run.freeze()
+    run.values["db3"][FROZEN]["source_answered"] = True
+    of_db2 = {"source_host": "db2", "source_uuid": "", "source_server_id": 0}
+    run.values["db3"][FROZEN]["channel"].update(of_db2)
+    run.values["db3"]["info"]["channel"].update(of_db2)
+    assert "source_answers" not in str(run.judge()["certificate"])
 
 
 def test_the_plan_says_the_verdict_and_every_statement_and_keeps_nothing_in_check_mode(run):
@@ -863,7 +900,8 @@ def test_a_dead_source_is_asked_for_where_its_replicas_follow_it():
 
 def test_a_try_without_tls_says_nothing_against_a_server_that_has_it():
     peer = Peer("db3", "10.0.0.3", 3306, tls=True)
-    tried = {"address": "10.0.0.3", "port": 3306, "tls": False, "words": "", "answered": True}
+    answer = {"words": "", "answered": True, "there": True}
+    tried = {"address": "10.0.0.3", "port": 3306, "tls": False, **answer}
     assert untried([peer], [tried]) == []
     tried["words"] = "TLS is required"
     assert untried([peer], [tried]) == [peer]

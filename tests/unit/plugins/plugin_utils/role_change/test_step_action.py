@@ -10,12 +10,13 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import step_action
 
 
-def on_host(host, last, operation="failover", step="look"):
+def on_host(host, last, operation="failover", step="look", seen=None):
     return SimpleNamespace(
         options=SimpleNamespace(operation=operation),
         step=step,
         host=host,
         last_look=lambda: last,
+        info_of=lambda _host: seen or {},
         task_vars={"groups": {"semisync_source": ["db1"], "semisync_replica": ["db2", "db3"]}},
     )
 
@@ -26,6 +27,11 @@ def test_the_first_look_of_a_failover_waits_less_for_the_source_of_the_last_look
         host for host in ("db1", "db2", "db3") if step_action.expected_dead(on_host(host, last))
     ]
     assert found == [dead]
+
+
+@pytest.mark.parametrize("seen,dead", [({"unreachable": True}, False), ({"failed": True}, True)])
+def test_a_host_that_was_not_reached_in_that_time_gets_more_if_it_is_read_again(seen, dead):
+    assert step_action.expected_dead(on_host("db1", None, seen=seen)) is dead
 
 
 @pytest.mark.parametrize(
