@@ -105,9 +105,9 @@ def stop(
             "stopped": False,
             "statements": role_statements.shown(steps),
         }
-    again = SourceAgain(module, plan, before)
     if steps and not relieved:
         leave(module, plan, how)
+    again = SourceAgain(module, plan, before)
     if steps:
         run_stop(server, how)
     return {

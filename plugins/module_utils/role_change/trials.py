@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 # Seconds that a host may take to answer before it counts as gone.
 ANSWER = 2
 DEFAULT_PORT = 3306
+# The same for one that is expected to be dead: two packets of Linux, which sends the second after
+# one second (RFC 6298).
+EXPECTED_DEAD = 1.5
 # Seconds for which such a silence counts.
 FRESH = 1
 # CR_CONN_HOST_ERROR (MySQL manual, "Client Error Message Reference").
@@ -43,22 +46,24 @@ class Knock(threading.Thread):
 
     Attributes:
         place: the address and the port.
-        seen: what became of it: "" (not known yet), "open", "failed", or "silent".
+        seen: what became of it: "" (not known yet), "open", "refused", "failed", or "silent".
     """
 
     def __init__(self, place: Place) -> None:
         super().__init__(daemon=True)
         self.place = (str(place.address), int(place.port or DEFAULT_PORT))
         self.seen = ""
-        self.until = time.monotonic() + ANSWER
+        self.until = time.monotonic() + EXPECTED_DEAD
         self.start()
 
     def run(self) -> None:
         try:
-            socket.create_connection(self.place, timeout=ANSWER).close()
+            socket.create_connection(self.place, timeout=EXPECTED_DEAD).close()
             self.seen = "open"
         except socket.timeout:
             self.seen = "silent"
+        except ConnectionRefusedError:
+            self.seen = "refused"
         except OSError:
             self.seen = "failed"
 
@@ -105,7 +110,8 @@ def try_all(
         error = said_nothing(place) if knock and knock.silent() else why_not(module, user, place)
         row["words"] = "" if error is None else str(error)
         row["answered"] = error is None or answered(error)
-        row["there"] = error is None or answered(error) or responded(error)
+        seen = bool(knock and knock.seen in ("open", "refused"))
+        row["there"] = seen or error is None or answered(error) or responded(error)
 
     threads = [
         threading.Thread(target=attempt, args=(place, row)) for place, row in zip(places, tried)

@@ -25,6 +25,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     CONTROLLERS,
     FAILOVER,
+    FAILOVER_PLAN,
     READERS,
     REJOIN,
     STEP_OPTIONS,
@@ -40,7 +41,7 @@ DATED = ("look", "freeze")
 # Steps that only read a host: a module of their own does that, which carries less.
 LOOKS = ("look", "reach")
 # For how many seconds a failover waits for a connection to the host that it expects to be dead.
-# Replicas, slow or not, are waited for as long as in any other run, and so is that host if it is
+# All others, slow or not, are waited for as long as in any other run, and so is that host if it is
 # read a second time because a replica had a sign of life from it.
 PATIENCE = 2
 
@@ -63,8 +64,7 @@ def expected_dead(run: RunContext) -> bool:
     """Whether a step queries a host that the run expects to be unreachable, for the first time."""
     if (run.options.operation, run.step) != (FAILOVER, "look"):
         return False
-    again = bool(run.info_of(run.host).get("unreachable"))
-    return first_look.was_source(run, run.host) and not again
+    return first_look.was_source(run, run.host) and not run.result_of(FAILOVER_PLAN).get("unsure")
 
 
 def arguments_of(module: str, given: Mapping[str, object]) -> dict[str, object]:

@@ -101,7 +101,7 @@ def fixture_slow(monkeypatch):
             raise TimeoutError("timed out")
         raise ConnectionRefusedError(111, "Connection refused")
 
-    monkeypatch.setattr(trials, "ANSWER", 0.2)
+    monkeypatch.setattr(trials, "EXPECTED_DEAD", 0.2)
     monkeypatch.setattr(trials.socket, "create_connection", connect)
     monkeypatch.setattr(trials, "why_not", lambda *_words: None)
     yield asked
@@ -141,5 +141,17 @@ def test_a_login_is_tried_at_each_place_that_was_not_silent(monkeypatch):
         places = [Place("127.0.0.1", port) for port in ports]
         knocks = [trials.Knock(place) for place in places]
         rows = trials.try_all(Module(), "repl", places, knocks)
-        assert [knock.seen for knock in knocks] == ["open", "failed"]
+        assert [knock.seen for knock in knocks] == ["open", "refused"]
         assert [row["answered"] for row in rows] == [True, True]
+
+
+@pytest.mark.parametrize("seen,there", [("open", True), ("refused", True), ("failed", False)])
+def test_a_kernel_that_responded_to_a_knock_is_there_whatever_becomes_of_the_login(
+    monkeypatch, seen, there
+):
+    monkeypatch.setattr(trials.Knock, "run", lambda self: setattr(self, "seen", seen))
+    # The server's queue has become full.
+    monkeypatch.setattr(trials, "why_not", lambda *_words: trials.said_nothing(Place("db2", 3306)))
+    place = Place("db2", 3306)
+    (row,) = trials.try_all(Module(), "repl", [place], [trials.Knock(place)])
+    assert (row["answered"], row["there"]) == (False, there)

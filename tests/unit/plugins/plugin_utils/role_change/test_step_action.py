@@ -10,13 +10,13 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import step_action
 
 
-def on_host(host, last, operation="failover", step="look", seen=None):
+def on_host(host, last, operation="failover", step="look", planned=None):
     return SimpleNamespace(
         options=SimpleNamespace(operation=operation),
         step=step,
         host=host,
         last_look=lambda: last,
-        info_of=lambda _host: seen or {},
+        result_of=lambda _registered: planned or {},
         task_vars={"groups": {"semisync_source": ["db1"], "semisync_replica": ["db2", "db3"]}},
     )
 
@@ -29,9 +29,9 @@ def test_the_first_look_of_a_failover_waits_less_for_the_source_of_the_last_look
     assert found == [dead]
 
 
-@pytest.mark.parametrize("seen,dead", [({"unreachable": True}, False), ({"failed": True}, True)])
-def test_a_host_that_was_not_reached_in_that_time_gets_more_if_it_is_read_again(seen, dead):
-    assert step_action.expected_dead(on_host("db1", None, seen=seen)) is dead
+@pytest.mark.parametrize("planned,dead", [({"unsure": True}, False), ({"lives": True}, True)])
+def test_a_host_that_a_replica_had_a_sign_of_life_from_gets_more_time(planned, dead):
+    assert step_action.expected_dead(on_host("db1", None, planned=planned)) is dead
 
 
 @pytest.mark.parametrize(
