@@ -49,6 +49,9 @@ from support.live_hosts import (
 FAILURES = (AssertionError, LabError, subprocess.TimeoutExpired, OSError)
 # Seconds between which the fault comes when all clients write, and for which they write on.
 EARLIEST, LATEST, AFTERWARDS = 1.0, 4.0, 3.0
+# Seconds before the look: an applier that was started less than two before it may have been
+# restarted after it, and a failover is refused.
+SETTLED = 2.5
 # Seconds that a playbook, and a replica that catches up with its new source, may take; and one to
 # which clients wrote until another host was up.
 PLAYBOOK, CAUGHT_UP, CAUGHT_UP_LONG = 420, 60, 240
@@ -145,6 +148,7 @@ class Cycle:
         self.fault.before(self.scene)
         if self.scene.by_files:
             self.machines.source.leave_down()
+        time.sleep(SETTLED)
         self.first_look()
         file = self.machines.inventory(**self.fault.variables(self.scene))
         self.writers.start()
