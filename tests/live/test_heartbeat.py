@@ -121,6 +121,7 @@ def test_site_sets_it_up_once_and_the_source_beats_alone(cluster):
     assert cluster.source.shell(log).stdout.strip() == "0"
     again = cluster.run("site")
     assert "changed=0" in again and "changed=1" not in again, again
+    assert "Set the heartbeat up" not in again, again
     assert cluster.findings() == {}
     ages = {host: kept["age"] for host, kept in cluster.kept.items()}
     assert set(ages) == {host.name for host in cluster.made} and max(ages.values()) < 10, ages

@@ -75,6 +75,7 @@ SERVER_VARIABLES = (
     "lower_case_table_names",
     "binlog_storage_engine",
     "event_scheduler",
+    "performance_schema",
     *skipped_errors.VARIABLES,
     "replication_sender_observe_commit_only",
     "have_ssl",

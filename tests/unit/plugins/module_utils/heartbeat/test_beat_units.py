@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
 from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_place, beat_units
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.read import SERVER_VARIABLES
 
 PROGRAMS = {"program": "program\n", "answer": "answer\n", "places": "places\n"}
 VARIABLES = {"performance_schema": "ON", "socket": "/run/x.sock", "port": "3307"}
@@ -36,6 +37,31 @@ def test_servers_of_one_host_have_files_of_their_own_but_for_the_programs():
     assert shared == {beat_place.PROGRAM, answer_layout.PROGRAM, answer_layout.PLACES}
     assert settings()["table"] == "`a``b`.`semisync_heartbeat`"
     assert settings()["journal"] == "`a``b`.`semisync_journal`"
+
+
+class Noting(dict):
+    """A server's variables, and those that were asked for."""
+
+    def __init__(self):
+        super().__init__(socket="/run/x")
+        self.asked = set()
+
+    def get(self, name, default=None):
+        self.asked.add(name)
+        return super().get(name, default)
+
+    def __getitem__(self, name):
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+
+@pytest.mark.parametrize("engine,version", [("mysql", (9, 7, 0)), ("mariadb", (10, 11, 0))])
+def test_the_controller_knows_each_variable_on_which_the_files_depend(engine, version):
+    # Without one of them it plans other files than the host has, in every run.
+    noting, names = Noting(), Names(engine, version)
+    wanted = beat_units.Wanted(1, "app", True, "/usr/bin/python3", names, noting)
+    beat_units.files(3307, wanted, PROGRAMS)
+    assert noting.asked <= set(SERVER_VARIABLES), noting.asked
 
 
 def test_it_reaches_its_server_by_the_socket_alone():
