@@ -46,7 +46,7 @@ class Knock(threading.Thread):
 
     Attributes:
         place: the address and the port.
-        seen: what became of it: "" (not known yet), "open", "refused", "failed", or "silent".
+        seen: what became of it: "" (not known yet), "open", "closed", "failed", or "silent".
     """
 
     def __init__(self, place: Place) -> None:
@@ -63,7 +63,7 @@ class Knock(threading.Thread):
         except socket.timeout:
             self.seen = "silent"
         except ConnectionRefusedError:
-            self.seen = "refused"
+            self.seen = "closed"
         except OSError:
             self.seen = "failed"
 
@@ -110,7 +110,7 @@ def try_all(
         error = said_nothing(place) if knock and knock.silent() else why_not(module, user, place)
         row["words"] = "" if error is None else str(error)
         row["answered"] = error is None or answered(error)
-        seen = bool(knock and knock.seen in ("open", "refused"))
+        seen = bool(knock and knock.seen in ("open", "closed"))
         row["there"] = seen or error is None or answered(error) or responded(error)
 
     threads = [
