@@ -12,6 +12,7 @@ import contextlib
 import json
 import pathlib
 import random
+import re
 import signal
 import statistics
 import subprocess
@@ -60,6 +61,8 @@ RECOVERY = 180
 STATE = PROJECT / "tests" / "output" / "full-disks.json"
 MARK = "<!-- cycles -->"
 WRONG = ("lost", "unexpected", "twice")
+# Lines of a channel's state that tell why a replica does not catch up.
+TELLS = re.compile(r"(_Running|_Error|_State|Gtid\w*|ERROR[^:]*):? ")
 
 
 class Wanted(NamedTuple):
@@ -248,6 +251,7 @@ class Cycle:
             alike = False
         verdict = judge(known, rows_of(found[0]))
         return {
+            "replication": "" if alike else replication(living),
             "source": found[0].name.rpartition("-")[2],
             "confirmed": sum(len(rows) for rows in known["confirmed"]),
             "unknown": sum(len(rows) for rows in known["unknown"]),
@@ -255,6 +259,17 @@ class Cycle:
             "alike": alike,
             "longest": round(max(wait for _at, wait in known["waits"]), 1),
         }
+
+
+def replication(made: list[Host]) -> str:
+    """What the servers say of their channels, if they differ."""
+    said = []
+    for host in made:
+        words = "ALL SLAVES" if host.server == "mariadb" else "REPLICA"
+        shown = host.sql(f"SHOW {words} STATUS\\G", check=False)
+        lines = [one.strip() for one in f"{shown.stdout}{shown.stderr}".splitlines()]
+        said += [f"{host.name} {one}" for one in lines if TELLS.search(one)]
+    return "; ".join(said)
 
 
 def follow(made: list[Host]) -> bool:
