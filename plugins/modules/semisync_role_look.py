@@ -232,7 +232,7 @@ def reach(module: AnsibleModule, user: str, peer: Peer) -> str:
 def first_look(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
     """What a failover asks of a replica; of a server that is none, only its state."""
     # A host without power takes a while to be known as dead: enough to read the server.
-    knocks = [trials.Knock(place) for place in plan.dead]
+    knocks = tuple(trials.Knock(place) for place in plan.dead)
     try:
         info = received_outcome.settled(
             lambda: marker.patiently(lambda: state.read_for_roles(module))

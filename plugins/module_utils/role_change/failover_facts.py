@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import READ_SECONDS
@@ -43,7 +42,7 @@ def failover_facts(
     module: AnsibleModule,
     plan: FirstLookPlan,
     info: RoleState,
-    knocks: Iterable[trials.Knock] = (),
+    knocks: tuple[trials.Knock, ...] = (),
 ) -> dict[str, object]:
     """server_facts() over a separate connection; if that breaks, `msg` says why."""
     try:
@@ -59,7 +58,7 @@ def server_facts(
     server: Server,
     names: Names,
     info: RoleState,
-    knocks: Iterable[trials.Knock],
+    knocks: tuple[trials.Knock, ...],
 ) -> dict[str, object]:
     """`look` of the RETURN section of semisync_switchover.
 

@@ -107,7 +107,7 @@ def stop(
         }
     if steps and not relieved:
         leave(module, plan, how)
-    again = SourceAgain(module, plan, before)
+    again = SourceAgain(module, plan.user, before)
     if steps:
         run_stop(server, how)
     return {
@@ -121,14 +121,21 @@ def stop(
 
 
 class SourceAgain:
-    """The source is tried once more while its replica's IO thread stops. A host that says nothing
+    """A second try at the source, while its replica's IO thread stops. A host that says nothing
     until that is done is not waited for: it was when the replica was read first.
     """
 
-    def __init__(self, module: AnsibleModule, plan: IoThreadPlan, channel: Channel) -> None:
-        self.module, self.user = module, plan.user
+    def __init__(self, module: AnsibleModule, user: str, channel: Channel) -> None:
+        """Begin it.
+
+        Args:
+            module: as for log_in().
+            user: the replication account; if empty, nothing is tried.
+            channel: to the source.
+        """
+        self.module, self.user = module, user
         self.place = Place(channel["source_host"], channel["source_port"], known=False)
-        self.knock = trials.Knock(self.place) if plan.user and self.place.address else None
+        self.knock = trials.Knock(self.place) if user and self.place.address else None
 
     def answered(self) -> bool:
         """Whether a server answers there now."""

@@ -9,13 +9,9 @@ import errno
 import socket
 import threading
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import (
-    Address,
-    refusal,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import log_in
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Place
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
     SERVER_LOST,
@@ -51,7 +47,7 @@ class Knock(threading.Thread):
 
     def __init__(self, place: Place) -> None:
         super().__init__(daemon=True)
-        self.place = (str(place.address), int(place.port or DEFAULT_PORT))
+        self.place = key_of(place)
         self.seen = ""
         self.until = time.monotonic() + EXPECTED_DEAD
         self.start()
@@ -75,6 +71,11 @@ class Knock(threading.Thread):
         return self.seen == "silent" and time.monotonic() - self.until < FRESH
 
 
+def key_of(place: Place) -> tuple[str, int]:
+    """The address and the port of a place."""
+    return str(place.address), int(place.port or DEFAULT_PORT)
+
+
 def places_of(others: list[Place], info: RoleState) -> list[Place]:
     """The addresses at which the other members may be reached, without duplicates: those that the
     controller gave, and the one of this server's source. Whether they have TLS is not known yet; it
@@ -85,12 +86,12 @@ def places_of(others: list[Place], info: RoleState) -> list[Place]:
     tls = bool(info["tls"]["on"])
     listening = [place for place in [*others, *own] if place.address]
     # A dictionary removes duplicates and keeps the order.
-    once = {(str(place.address), int(place.port or DEFAULT_PORT)): True for place in listening}
+    once = {key_of(place): True for place in listening}
     return [Place(address, port, tls, known=False) for address, port in once]
 
 
 def try_all(
-    module: AnsibleModule, user: str, places: list[Place], knocks: Iterable[Knock] = ()
+    module: AnsibleModule, user: str, places: list[Place], knocks: tuple[Knock, ...] = ()
 ) -> list[dict[str, object]]:
     """Try all places at the same time, because a dead host takes long to time out. Each gets
     `words`, why the replication account cannot log in there from here (empty if it can),
@@ -106,10 +107,9 @@ def try_all(
     ]
 
     def attempt(place: Place, row: dict[str, object]) -> None:
-        knock = known.get((str(place.address), int(place.port or DEFAULT_PORT)))
+        knock = known.get(key_of(place))
         error = said_nothing(place) if knock and knock.silent() else why_not(module, user, place)
-        row["words"] = "" if error is None else str(error)
-        row["answered"] = error is None or answered(error)
+        row["words"], row["answered"] = told(error)
         seen = bool(knock and knock.seen in ("open", "closed"))
         row["there"] = seen or error is None or answered(error) or responded(error)
 
@@ -125,15 +125,18 @@ def try_all(
 
 def reach_place(module: AnsibleModule, user: str, place: Place) -> tuple[str, bool]:
     """(why it cannot log in there, whether a server answered: one that refuses a login does)."""
-    error = why_not(module, user, place)
+    return told(why_not(module, user, place))
+
+
+def told(error: ServerError | None) -> tuple[str, bool]:
+    """The same of a login's error; None if there is none."""
     return ("", True) if error is None else (str(error), answered(error))
 
 
 def why_not(module: AnsibleModule, user: str, place: Place) -> ServerError | None:
     """Why the replication account cannot log in there; None if it can."""
     tls = (place.tls or None) if place.known else None
-    there = Address(str(place.address), int(place.port or DEFAULT_PORT), tls)
-    return refusal(module, user, there, ANSWER)
+    return log_in.refusal(module, user, log_in.Address(*key_of(place), tls), ANSWER)
 
 
 def said_nothing(place: Place) -> ServerError:

@@ -8,6 +8,7 @@ runs and is no replica. On the night, that is one module for each host.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
@@ -40,7 +41,7 @@ def read_host(run: RunContext) -> dict[str, object]:
     """What this host's server is, or how it ended. A guess at which module it needs costs another
     call if it was wrong, and nothing else.
     """
-    result = how_it_ended(run) if was_source(run, run.host) else look_at_replica(run)
+    result = how_it_ended(run) if run.host in expected_sources(run) else look_at_replica(run)
     if result.get("reason") == "stopped" and "look" not in result:
         result = how_it_ended(run)
     if result.get("failed") or result.get("channel"):
@@ -57,14 +58,14 @@ def read_host(run: RunContext) -> dict[str, object]:
     return {**replica, **whole, "answered_at": replica["answered_at"]}
 
 
-def was_source(run: RunContext, host: str) -> bool:
-    """Whether a host is expected to be the dead source's: it was the source at the last look, or is
-    in the inventory's group if there is none.
+def expected_sources(run: RunContext) -> Sequence[str]:
+    """The hosts of which one is expected to be the dead source's: the source of the last look, or
+    else the inventory's group, which has those of other clusters too.
     """
     last = run.last_look()
     if last and last.get("host"):
-        return host == last["host"]
-    return host in run.task_vars["groups"].get("semisync_source", ())
+        return [last["host"]]
+    return run.task_vars["groups"].get("semisync_source", ())
 
 
 def how_it_ended(run: RunContext) -> dict[str, object]:
@@ -108,10 +109,11 @@ def replica_plan(run: RunContext) -> FirstLookPlan:
         for one in members
         if one.host != run.host
     }
+    sources = expected_sources(run)
     return FirstLookPlan(
         places=[*places.values()],
         user=run.own["replication_user"],
-        dead=[place for host, place in places.items() if place.address and was_source(run, host)],
+        dead=[place for host, place in places.items() if place.address and host in sources],
     )
 
 

@@ -64,7 +64,8 @@ def expected_dead(run: RunContext) -> bool:
     """Whether a step queries a host that the run expects to be unreachable, for the first time."""
     if (run.options.operation, run.step) != (FAILOVER, "look"):
         return False
-    return first_look.was_source(run, run.host) and not run.result_of(FAILOVER_PLAN).get("unsure")
+    again = run.result_of(FAILOVER_PLAN).get("unsure")
+    return not again and run.host in first_look.expected_sources(run)
 
 
 def arguments_of(module: str, given: Mapping[str, object]) -> dict[str, object]:

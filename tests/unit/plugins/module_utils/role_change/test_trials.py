@@ -66,28 +66,34 @@ def test_only_a_member_that_was_read_is_known_to_have_tls(monkeypatch, tls, know
     assert (asked[0][4], asked[0][6]) == (passed, Module.params)
 
 
-def test_a_server_that_speaks_and_has_no_tls_for_us_has_answered():
-    assert trials.answered(ServerError(Exception(2026, "TLS failed")))
-    assert not trials.answered(ServerError(Exception(2003, "refused")))
+# What a login's error says: whether a server answered, and whether at least a kernel did.
+ERRORS = [
+    (Exception(1045, "Access denied"), True, True),
+    (Exception(1040, "Too many connections"), True, True),
+    (Exception(2026, "TLS failed"), True, True),
+    (RuntimeError("'cryptography' package is required"), True, True),
+    (Exception(2013, "Lost connection"), False, True),
+    (Exception(2003, "Can't connect ([Errno 111] Connection refused)"), False, True),
+    (Exception(2003, "Can't connect ([Errno 113] No route to host)"), False, False),
+    (Exception(2003, "Can't connect ([Errno -2] Name not known)"), False, False),
+    (Exception(2003, "Can't connect (timed out)"), False, False),
+    (Exception(2003, "Can't connect"), False, False),
+    (Exception("no number"), False, False),
+    (Exception(0, ""), False, False),
+]
 
 
-@pytest.mark.parametrize(
-    "error,there",
-    [
-        (Exception(2003, "Can't connect to 'db2' ([Errno 111] Connection refused)"), True),
-        (Exception(2003, "Can't connect to 'db2' (timed out)"), False),
-        (Exception(2003, "Can't connect to 'db2' ([Errno 113] No route to host)"), False),
-        (Exception(2003, "Can't connect to 'db2' ([Errno -2] Name not known)"), False),
-        (Exception(2013, "Lost connection during query (timed out)"), True),
-    ],
-)
-def test_a_kernel_that_refuses_or_takes_a_connection_is_there(monkeypatch, error, there):
+@pytest.mark.parametrize("error,server,kernel", ERRORS)
+def test_who_refuses_a_login_lives_and_a_kernel_that_does_is_there(
+    monkeypatch, error, server, kernel
+):
     def connect(*_words):
         raise ServerError(error)
 
     monkeypatch.setattr(log_in.login, "connect_to", connect)
     (row,) = trials.try_all(Module(), "repl", [Place("db2", 3306)])
-    assert (row["there"], row["answered"]) == (there, False)
+    assert trials.answered(ServerError(error)) is server
+    assert (row["answered"], row["there"]) == (server, kernel)
 
 
 @pytest.fixture(name="slow")
@@ -113,7 +119,7 @@ def test_a_host_that_says_nothing_is_waited_for_once(slow):
     knock = trials.Knock(place)
     time.sleep(0.3)
     begin = time.monotonic()
-    (row,) = trials.try_all(Module(), "repl", [place], [knock])
+    (row,) = trials.try_all(Module(), "repl", [place], (knock,))
     assert time.monotonic() - begin < 0.1 and slow == [("db2", 3307)]
     assert (row["answered"], row["there"]) == (False, False)
     assert row["words"] == "(2003, \"Can't connect to MySQL server on 'db2' (timed out)\")"
@@ -123,7 +129,7 @@ def test_a_silence_of_long_ago_says_nothing(slow, monkeypatch):
     monkeypatch.setattr(trials, "FRESH", 0.1)
     knock = trials.Knock(Place("db2", 3307))
     time.sleep(0.5)
-    (row,) = trials.try_all(Module(), "repl", [Place("db2", 3307)], [knock])
+    (row,) = trials.try_all(Module(), "repl", [Place("db2", 3307)], (knock,))
     assert (knock.seen, row["answered"]) == ("silent", True)
 
 
@@ -139,7 +145,7 @@ def test_a_login_is_tried_at_each_place_that_was_not_silent(monkeypatch):
         with socket.create_server(("127.0.0.1", 0)) as ended:
             ports = [listens.getsockname()[1], ended.getsockname()[1]]
         places = [Place("127.0.0.1", port) for port in ports]
-        knocks = [trials.Knock(place) for place in places]
+        knocks = tuple(trials.Knock(place) for place in places)
         rows = trials.try_all(Module(), "repl", places, knocks)
         assert [knock.seen for knock in knocks] == ["open", "closed"]
         assert [row["answered"] for row in rows] == [True, True]
@@ -153,5 +159,5 @@ def test_a_kernel_that_responded_to_a_knock_is_there_whatever_becomes_of_the_log
     # The server's queue has become full.
     monkeypatch.setattr(trials, "why_not", lambda *_words: trials.said_nothing(Place("db2", 3306)))
     place = Place("db2", 3306)
-    (row,) = trials.try_all(Module(), "repl", [place], [trials.Knock(place)])
+    (row,) = trials.try_all(Module(), "repl", [place], (trials.Knock(place),))
     assert (row["answered"], row["there"]) == (False, there)
