@@ -11,7 +11,7 @@ import contextlib
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, cast
 
 from ansible import constants, context
 from ansible.module_utils.parsing.convert_bool import boolean
@@ -26,61 +26,22 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
-    FailoverPlanned,
-    JudgeResult,
     PartResult,
-    Reached,
-    Salvaged,
-    Stopped,
-    SwitchoverLook,
-    SwitchoverRun,
     Unread,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
-    NewSourceLook,
-    Ready,
-    RejoinJudged,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.registered import (
+    FAILOVER_PART,
+    SWITCHOVER_PART,
+    Registered,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import ResultStore
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
-    from ansible_collections.dbre.semisync.plugins.types.shapes import FormerLook
 
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
 Result = TypeVar("Result", bound=Mapping[str, object])
 Kept = TypeVar("Kept")
-
-
-class Registered(Generic[Result]):
-    """The variable in which the roles register what a step returned on a host.
-
-    Args:
-        name: of the variable.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def of(self, variables: Mapping[str, object]) -> Result:
-        """Its value in a host's variables; empty before the step, or if the host has no part."""
-        return cast(Result, variables.get(self.name) or {})
-
-
-SWITCHOVER_LOOK: Registered[SwitchoverLook] = Registered("__semisync_switchover_look")
-SWITCHOVER_PLAN: Registered[SwitchoverRun] = Registered("__semisync_switchover")
-SWITCHOVER_PART: Registered[PartResult] = Registered("__semisync_switchover_part")
-FAILOVER_REACH: Registered[Reached] = Registered("__semisync_failover_reach")
-FAILOVER_PLAN: Registered[FailoverPlanned] = Registered("__semisync_failover_plan")
-FAILOVER_FREEZE: Registered[Stopped] = Registered("__semisync_failover_frozen")
-FAILOVER_SALVAGE: Registered[Salvaged] = Registered("__semisync_failover_salvage")
-FAILOVER_JUDGE: Registered[JudgeResult] = Registered("__semisync_failover")
-FAILOVER_PART: Registered[PartResult] = Registered("__semisync_failover_part")
-REJOIN_LOOK: Registered[FormerLook] = Registered("__semisync_rejoin_look")
-# The same step on the new source.
-REJOIN_SOURCE_LOOK: Registered[NewSourceLook] = Registered("__semisync_rejoin_look")
-REJOIN_JUDGE: Registered[RejoinJudged] = Registered("__semisync_rejoin")
-REJOIN_READY: Registered[Ready] = Registered("__semisync_rejoin_ready")
 
 display = Display()
 

@@ -17,17 +17,17 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     readings,
     survivors,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
-    FAILOVER_FREEZE,
-    FAILOVER_PLAN,
-    FAILOVER_REACH,
-    FAILOVER_SALVAGE,
-    RunContext,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import RunContext
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.readings import Fence, Read
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Certificate,
     Fenced,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.registered import (
+    FAILOVER_FREEZE,
+    FAILOVER_PLAN,
+    FAILOVER_REACH,
+    FAILOVER_SALVAGE,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 

@@ -48,9 +48,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
-    FAILOVER_FREEZE,
-    FAILOVER_JUDGE,
-    FAILOVER_PLAN,
     NotMeantError,
     RunContext,
     plain,
@@ -66,6 +63,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     Parts,
     RoundResult,
     Statement,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.registered import (
+    FAILOVER_FREEZE,
+    FAILOVER_JUDGE,
+    FAILOVER_PLAN,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 

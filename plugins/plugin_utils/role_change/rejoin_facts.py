@@ -20,13 +20,15 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
-    REJOIN_JUDGE,
-    REJOIN_LOOK,
-    REJOIN_SOURCE_LOOK,
     NotMeantError,
     RunContext,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import Has, Judged
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.registered import (
+    REJOIN_JUDGE,
+    REJOIN_LOOK,
+    REJOIN_SOURCE_LOOK,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
     RejoinJudged,
 )

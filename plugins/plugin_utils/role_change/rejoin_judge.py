@@ -22,11 +22,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
     switchover_plan,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import Judged
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.registered import (
     REJOIN_READY,
     REJOIN_SOURCE_LOOK,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import Judged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_facts import (
     RejoinFacts,
 )

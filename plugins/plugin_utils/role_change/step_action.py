@@ -25,7 +25,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     CONTROLLERS,
     FAILOVER,
-    FAILOVER_PLAN,
     READERS,
     REJOIN,
     STEP_OPTIONS,
@@ -33,6 +32,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
     NotMeantError,
     RunContext,
     TaskVars,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.registered import (
+    FAILOVER_PLAN,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.unreachable import Reaching
 

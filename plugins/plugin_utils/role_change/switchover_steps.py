@@ -29,9 +29,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     switchover_premises,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
-    SWITCHOVER_LOOK,
-    SWITCHOVER_PART,
-    SWITCHOVER_PLAN,
     NotMeantError,
     RunContext,
     plain,
@@ -44,6 +41,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     SwitchoverLooks,
     SwitchoverRecord,
     SwitchoverRun,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.registered import (
+    SWITCHOVER_LOOK,
+    SWITCHOVER_PART,
+    SWITCHOVER_PLAN,
 )
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
-    Registered,
     RunContext,
     plain,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.registered import Registered
 from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import (
     mark,
     order,

@@ -26,6 +26,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     context,
     failover_plan,
     first_look,
+    registered,
     step_action,
     survivors,
 )
@@ -38,12 +39,12 @@ from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
 STEPS = {
-    "reach": context.FAILOVER_REACH.name,
-    "plan": context.FAILOVER_PLAN.name,
-    "freeze": context.FAILOVER_FREEZE.name,
-    "salvage": context.FAILOVER_SALVAGE.name,
-    "judge": context.FAILOVER_JUDGE.name,
-    "part": context.FAILOVER_PART.name,
+    "reach": registered.FAILOVER_REACH.name,
+    "plan": registered.FAILOVER_PLAN.name,
+    "freeze": registered.FAILOVER_FREEZE.name,
+    "salvage": registered.FAILOVER_SALVAGE.name,
+    "judge": registered.FAILOVER_JUDGE.name,
+    "part": registered.FAILOVER_PART.name,
 }
 REACHED, PLANNED, FROZEN = (STEPS[step] for step in ("reach", "plan", "freeze"))
 JUDGED, DONE = STEPS["judge"], STEPS["part"]

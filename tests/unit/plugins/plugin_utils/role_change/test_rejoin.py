@@ -15,6 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, refu
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     context,
     quarantine,
+    registered,
     step_action,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
@@ -23,8 +24,8 @@ from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.plans imp
 )
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
-LOOKED = context.REJOIN_LOOK.name
-JUDGED, READY = context.REJOIN_JUDGE.name, context.REJOIN_READY.name
+LOOKED = registered.REJOIN_LOOK.name
+JUDGED, READY = registered.REJOIN_JUDGE.name, registered.REJOIN_READY.name
 RUN = "2026-11-22T120000.000000Z"
 UNREAD = {"failed": True, "reason": "stopped", "msg": "no server listens"}
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     context,
+    registered,
     switchover_plan,
     switchover_premises,
     switchover_steps,
@@ -379,7 +380,7 @@ def test_only_the_step_after_the_option_files_takes_the_fence_away(settled):
     planned = switchover_plan.planned_switchover(
         "shop", members, looks(members), wanted(), "feed", "switch", None
     )
-    results = {context.SWITCHOVER_PLAN: planned, context.SWITCHOVER_PART: {}}
+    results = {registered.SWITCHOVER_PLAN: planned, registered.SWITCHOVER_PART: {}}
     options = context.options_of({"step": "after", "settled": settled}, context.SWITCHOVER)
     run = SimpleNamespace(host="db1", options=options, result_of=results.get)
     assert switchover_steps.rest_of(run).unfence is settled
