@@ -212,6 +212,8 @@ class Cycle:
             self.restarted(host)
         if self.source_lives():
             eventually(lambda: follow(living), "the replicas have caught up", RECOVERY)
+            # A client that gave up left a connection, which ends once its statement has.
+            eventually(lambda: spare(self.source), "old connections have ended", RECOVERY)
         # One that has moved the role, and could not record it, is not run again.
         moved = takes_writes(self.candidate)
         if first["command"] != "verify" and first["status"] and not moved:
@@ -270,6 +272,13 @@ def replication(made: list[Host]) -> str:
         lines = [one.strip() for one in f"{shown.stdout}{shown.stderr}".splitlines()]
         said += [f"{host.name} {one}" for one in lines if TELLS.search(one)]
     return "; ".join(said)
+
+
+def spare(host: Host) -> bool:
+    """Whether a server has connections left for a role change."""
+    asked = "SELECT @@max_connections - COUNT(*) FROM information_schema.processlist"
+    left = host.sql(asked, check=False)
+    return left.returncode == 0 and int(left.stdout) > 20
 
 
 def follow(made: list[Host]) -> bool:

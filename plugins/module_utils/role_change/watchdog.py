@@ -13,16 +13,20 @@ import contextlib
 import os
 import select
 import signal
+import sys
 import time
 from collections.abc import Callable
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import detached
+from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space
 
 END = "end"
 # Seconds until all parts are there: Ansible starts one after another.
 MEET = 30
 # Seconds that a rollback may take, counted from its beginning.
 BACK = 30
+# Seconds that a part has to say why it ends, once it is told to.
+REPORT = 2
 
 
 class Watchdog:
@@ -35,6 +39,7 @@ class Watchdog:
     """
 
     def __init__(self, recover: Callable[[str], object], seconds: float) -> None:
+        self.seconds, self.ended = seconds, False
         read_end, self.write_end = os.pipe()
         os.set_inheritable(self.write_end, False)
         part = os.getpid()
@@ -47,11 +52,35 @@ class Watchdog:
         finally:
             os.close(read_end)
 
+    def let_part_explain(self, fail: Callable[[str], object]) -> None:
+        """Have the part say why it ends if it is told to, which without this ends it silently.
+
+        Args:
+            fail: prints the part's result; takes the reason, which names the disk that is full.
+        """
+
+        def explain(_number: int, _frame: object) -> None:
+            if self.ended:
+                return
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            reason = f"it was told to end, as its watchdog does after {self.seconds:.0f} s"
+            try:
+                fail(disk_space.explained(reason))
+            finally:
+                # No clean-up by the part: its server does not answer, and the watchdog repairs.
+                try:
+                    sys.stdout.flush()
+                finally:
+                    os._exit(1)
+
+        signal.signal(signal.SIGTERM, explain)
+
     def report_stage(self, stage: str) -> None:
         os.write(self.write_end, f"{stage}\n".encode("ascii"))
 
     def end(self) -> None:
         """The part has ended: the watchdog has nothing to do."""
+        self.ended = True
         self.report_stage(END)
         os.close(self.write_end)
 
@@ -63,15 +92,18 @@ def serve(
     seconds: float,
 ) -> None:
     """Wait for the part's end, and act if it came without a report."""
-    stage, deadline = "", None
+    stage, deadline, told = "", None, False
     while True:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         ready = select.select([read_end], [], [], left)[0]
         if not ready:
             # The part is stopped or hangs: it must not wake up while the repair runs.
             with contextlib.suppress(ProcessLookupError):
-                os.kill(part, signal.SIGKILL)
-            break
+                os.kill(part, signal.SIGKILL if told else signal.SIGTERM)
+            if told:
+                break
+            told, deadline = True, time.monotonic() + REPORT
+            continue
         text = os.read(read_end, 4096).decode("ascii")
         if not text:
             break

@@ -11,7 +11,11 @@ import syslog
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import Watchdog
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import (
+    REPORT,
+    Watchdog,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space
 
 
 @pytest.fixture(name="logged")
@@ -68,6 +72,56 @@ def test_a_part_that_hangs_is_ended_first(tmp_path):
     part(tmp_path / "mark", ["begun"], lambda _warden: time.sleep(60), seconds=0.5)
     assert time.monotonic() - begin < 10
     assert appears(tmp_path / "mark") == "begun"
+
+
+def hang_after(what):
+    """A part that can say why it ends, does this, and then waits for its server."""
+
+    def hang(warden):
+        what(warden)
+        time.sleep(60)
+
+    return hang
+
+
+@pytest.mark.parametrize("full", ["", "the file system of /d is full (0 MB left)"])
+def test_a_part_that_hangs_says_why_it_ends_and_which_disk_is_full(tmp_path, monkeypatch, full):
+    monkeypatch.setattr(disk_space, "full_here", lambda: full)
+    said = tmp_path / "said"
+    part(
+        tmp_path / "mark",
+        ["begun"],
+        hang_after(lambda warden: warden.let_part_explain(said.write_text)),
+        seconds=0.5,
+    )
+    told = "it was told to end, as its watchdog does after 0 s"
+    assert said.read_text() == (f"{full}; {told}" if full else told)
+    assert appears(tmp_path / "mark") == "begun"
+
+
+def test_a_part_that_cannot_say_why_it_ends_is_ended_all_the_same(tmp_path):
+    begin = time.monotonic()
+    part(
+        tmp_path / "mark",
+        ["begun"],
+        hang_after(lambda warden: warden.let_part_explain(lambda _words: time.sleep(60))),
+        seconds=0.5,
+    )
+    assert REPORT <= time.monotonic() - begin < 10
+    assert appears(tmp_path / "mark") == "begun"
+
+
+def test_a_part_that_has_reported_says_nothing_more(tmp_path):
+    said = tmp_path / "said"
+
+    def told_at_its_end(warden):
+        warden.let_part_explain(said.write_text)
+        warden.end()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    part(tmp_path / "mark", ["begun"], told_at_its_end)
+    assert not said.exists()
+    assert appears(tmp_path / "mark", 0.5) == ""
 
 
 def fails(_stage):
