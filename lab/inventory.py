@@ -9,6 +9,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 from pathlib import Path
 
 from common import PROJECT
@@ -23,6 +24,11 @@ def path(kind: str) -> Path:
     return Path(
         os.environ.get("SEMISYNC_INVENTORY") or PROJECT / "inventory" / FOLDERS[kind], "hosts.yml"
     )
+
+
+def beside(kind: str) -> Path:
+    """The folder of variables that Ansible prefers to those of this inventory file."""
+    return path(kind).parent / "host_vars"
 
 
 def password(kind: str) -> str | None:
@@ -65,6 +71,8 @@ def remove(kind: str) -> None:
     """Remove the inventory, and its folder when nothing else is in it."""
     target = path(kind)
     target.unlink(missing_ok=True)
+    # Of a demonstration that was killed.
+    shutil.rmtree(beside(kind), ignore_errors=True)
     if target.parent.is_dir() and not any(target.parent.iterdir()):
         target.parent.rmdir()
 

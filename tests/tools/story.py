@@ -10,9 +10,9 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -227,12 +227,22 @@ class Story:
         self.lab("cut", self.target)
         hook = ("-e", f"semisync_hook_fence={PROJECT / 'lab' / 'fence.yml'}")
         self.say("Failover")
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "gone.json"
-            hosts = {"all": {"hosts": {self.target: self.place.gone}}}
-            file.write_text(json.dumps(hosts), encoding="utf-8")
-            self.playbook("failover", "-i", str(file), *hook, "-e", f"lab_kind={self.kind}", *run)
+        with self.without_power(self.target):
+            self.playbook("failover", *hook, "-e", f"lab_kind={self.kind}", *run)
         time.sleep(AFTERWARDS)
+
+    @contextlib.contextmanager
+    def without_power(self, host: str) -> Iterator[None]:
+        """Have Ansible find a host as it would one without power: by a file beside the inventory,
+        so that the commands that a playbook shows next are those of an inventory that stays.
+        """
+        file = inventory.beside(self.kind) / f"{host}.json"
+        file.parent.mkdir(exist_ok=True)
+        try:
+            file.write_text(json.dumps(self.place.gone), encoding="utf-8")
+            yield
+        finally:
+            shutil.rmtree(file.parent)
 
     def look(self) -> None:
         """verify.yml, until it has seen a moment at which no commit waited: from there on counts
