@@ -55,8 +55,8 @@ TABLE = {
         "It is not known whether it replicates, or whether it endangers the cluster.",
         STATUS,
         "Fix what the evidence names, and run verify.yml again.",
-        severities="warning; its checkpoints are unknown, and the exit status is 2, or 4 if the"
-        " source was unreachable",
+        severities="warning; its checkpoints are unknown, and the exit status is 2, or 4 if a"
+        " host was unreachable",
         variants={
             "source may be dead": Variant(
                 "there is also a source_not_read",
