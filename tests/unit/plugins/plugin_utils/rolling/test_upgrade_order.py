@@ -188,7 +188,7 @@ def test_plugins_of_the_old_names_are_refused_before_mysql_9_7_only():
         ("mysql", "5.7.33", "8.0.45", True),
         ("mysql", "8.0.45", "8.4", True),
         ("mysql", "8.0.44", "8.0.45", True),
-        ("mysql", "8.4.3", "9.7", False),
+        ("mysql", "8.4.3", "9.7", True),
         ("percona", "8.0.45", "8.4", False),
         ("mariadb", "10.6.20", "11.8", True),
         ("mariadb", "10.4.34", "10.11", False),
