@@ -222,13 +222,18 @@ full-disks: ## a disk that gets full while 50 clients write, in a switchover, an
 	  $(if $(COUNT),--count $(COUNT)) $(if $(MINUTES),--minutes $(MINUTES))
 
 .PHONY: routers
-routers: ## how long 50 writers that know a router's address alone wait: switchovers, a killed host and its return (ROUTER=HAProxy|keepalived, SERVER, COUNT, MINUTES)
+routers: ## how long 50 writers that know only a router's address wait: switchovers, a killed host and its return (ROUTER=HAProxy|keepalived, SERVER, COUNT, MINUTES)
 	@$(tools) python proof/routers.py $(if $(ROUTER),--router $(ROUTER)) \
 	  $(if $(filter command% environment%,$(origin SERVER)),--server $(SERVER)) \
 	  $(if $(COUNT),--count $(COUNT)) $(if $(MINUTES),--minutes $(MINUTES))
 
+.PHONY: advised
+advised: ## what advise.yml predicts against what benchmark.yml then measures, in 32 cells, on hosts of kind uml with netem (SERVER)
+	@$(MAKE) lab-up LAB=uml CLIENT=1
+	@$(tools) python proof/advised.py --inventory inventory/lab-uml/hosts.yml --document docs/evidence/advise.md
+
 .PHONY: rejoins
-rejoins: ## rejoin.yml killed behind each of its tasks, on each way of a server; an hour each (SERVER, WAY, RELEASE, MINUTES, RESUME=1)
+rejoins: ## rejoin.yml killed after each of its tasks, on each way of a server; an hour each (SERVER, WAY, RELEASE, MINUTES, RESUME=1)
 	@$(tools) python proof/rejoin_interrupted.py --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) \
 	  $(if $(WAY),--way $(WAY)) $(parts_of_it) --document docs/evidence/interrupted.md
 

@@ -55,6 +55,14 @@ def test_a_farther_replica_gives_less():
     assert 200 < found["db3", "AFTER_SYNC"] < 10 / 0.030
 
 
+def test_the_slowest_commit_in_a_hundred_meets_the_stalls_of_the_slowest_query():
+    calm, stalled = (
+        advised(answer_ms={"p50": 0.2, "p99": p99})["predictions"][0] for p99 in (0.2, 25.2)
+    )
+    assert stalled["p99_ms"] == pytest.approx(calm["p99_ms"] + 25.0)
+    assert (stalled["rate"], stalled["p50_ms"]) == (calm["rate"], calm["p50_ms"])
+
+
 def test_sessions_that_take_turns_at_one_row_get_one_commit_a_round_trip():
     found = rates(advised(lock_waits=7000))
     assert found["db3", "AFTER_SYNC"] == pytest.approx(1000 / (30.4 + 1 / 0.8), rel=0.02)
