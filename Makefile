@@ -231,6 +231,7 @@ routers: ## how long 50 writers that know only a router's address wait: switchov
 advised: ## what advise.yml predicts against what benchmark.yml then measures, in 32 cells, on hosts of kind uml with netem (SERVER)
 	@$(MAKE) lab-up LAB=uml CLIENT=1
 	@$(tools) python proof/advised.py --inventory inventory/lab-uml/hosts.yml --document docs/evidence/advise.md
+	@$(MAKE) lab-down LAB=uml
 
 .PHONY: rejoins
 rejoins: ## rejoin.yml killed after each of its tasks, on each way of a server; an hour each (SERVER, WAY, RELEASE, MINUTES, RESUME=1)

@@ -36,6 +36,7 @@ from support.live_hosts import playbook, playbook_environment  # noqa: E402
 SCHEMA, UNIT, TABLE_SIZE = "advised", "advised-load", 1000
 SCRIPT = "oltp_insert"
 CONFIG = "/root/advised.cnf"
+CLIENT = "$(command -v mariadb || command -v mysql)"
 # Seconds of a load before it is watched.
 WARM = 4
 # Of a rate and of a p99, the error that is allowed.
@@ -48,8 +49,7 @@ class Lab:
     """The hosts of an inventory: source, replica1 and client."""
 
     def __init__(self, file: pathlib.Path, folder: pathlib.Path) -> None:
-        self.file, self.results = file, folder / "results"
-        self.folder = folder
+        self.file, self.folder, self.results = file, folder, folder / "results"
         self.version = ""
 
     def ansible(self, host: str, module: str, arguments: str) -> dict[str, Any]:
@@ -77,8 +77,7 @@ class Lab:
         return self.ansible(host, "ansible.builtin.shell", command)["stdout"]
 
     def sql(self, statement: str) -> str:
-        program = "mariadb" if "MariaDB" in self.version else "mysql"
-        return self.shell("source", f'{program} -N -e "{statement}"')
+        return self.shell("source", f'{CLIENT} -N -e "{statement}"')
 
     def play(self, name: str, *arguments: str) -> str:
         """Run a playbook.
@@ -110,7 +109,6 @@ class Lab:
 
     def set_up(self) -> None:
         """The pair by site.yml, and what the load needs."""
-        self.version = self.shell("source", "mysqld --version || mariadbd --version")
         self.play("site")
         self.version = self.sql("SELECT @@version")
         word = secrets.token_hex(12)

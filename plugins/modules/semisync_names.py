@@ -152,7 +152,7 @@ def main() -> None:
         # Before there is any connection.
         longest = watchdog.seconds(module.params["timeout"])
         dog = watchdog.Watchdog(lambda begun: recover(module, begun), longest)
-        dog.let_part_explain(lambda reason: module.fail_json(msg=reason))
+        dog.let_part_explain(module)
     connection.work(
         module,
         lambda module, server, names: set_names(module, server, names, dog),

@@ -108,7 +108,7 @@ def run_part(module: AnsibleModule, plan: SwitchoverPlan | FailoverPlan) -> dict
 
         # Before there is any connection.
         dog = watchdog.Watchdog(recover, longest)
-        dog.let_part_explain(lambda reason: module.fail_json(msg=reason))
+        dog.let_part_explain(module)
     try:
         part = participant_of(module, plan, dog)
     except ServerError as error:

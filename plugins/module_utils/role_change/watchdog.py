@@ -16,9 +16,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import detached
 from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
 END = "end"
 # Seconds until all parts are there: Ansible starts one after another.
@@ -52,11 +56,9 @@ class Watchdog:
         finally:
             os.close(read_end)
 
-    def let_part_explain(self, fail: Callable[[str], object]) -> None:
-        """Have the part say why it ends if it is told to, which without this ends it silently.
-
-        Args:
-            fail: prints the part's result; takes the reason, which names the disk that is full.
+    def let_part_explain(self, module: AnsibleModule) -> None:
+        """Have the part fail with a reason, and with the disk that is full, if it is told to end.
+        Without this it ends silently.
         """
 
         def explain(_number: int, _frame: object) -> None:
@@ -65,7 +67,7 @@ class Watchdog:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             reason = f"it was told to end, as its watchdog does after {self.seconds:.0f} s"
             try:
-                fail(disk_space.explained(reason))
+                module.fail_json(msg=disk_space.explained(reason))
             finally:
                 # No clean-up by the part: its server does not answer, and the watchdog repairs.
                 try:

@@ -55,7 +55,6 @@ class Now(TypedDict):
     commit_ms: float
     bytes: float | None
     group: float | None
-    log_ms: float | None
     answer_ms: float
     idle: float | None
     waiting_for_rows: float | None
@@ -163,14 +162,13 @@ def sessions_of(sample: Sample) -> int:
 
 def seen_now(sample: Sample) -> Now:
     sessions, seconds, commits = sessions_of(sample), sample["seconds"], sample["commits"]
-    log, groups, waits = sample["log_busy"], sample["groups"], sample["lock_waits"]
+    groups, waits = sample["groups"], sample["lock_waits"]
     return {
         "rate": round(commits / seconds, 1),
         "sessions": sessions,
         "commit_ms": round(sessions * seconds / commits * 1000, 3),
         "bytes": round(sample["bytes"] / commits) if sample["bytes"] is not None else None,
         "group": round(commits / groups, 2) if groups else None,
-        "log_ms": round(log * seconds / groups * 1000, 3) if log and groups else None,
         "answer_ms": sample["answer_ms"]["p50"],
         "idle": sample["idle"],
         "waiting_for_rows": round(waits / commits, 3) if waits is not None else None,
@@ -185,7 +183,7 @@ def model_of(sample: Sample, names: Names) -> commit_model.Source:
         sessions=sessions,
         pause=resting if resting >= LEAST_PAUSE else 0.0,
         work=0.0,
-        # Fitted to the groups: log_ms has the writing only, not what a group waits for meanwhile.
+        # Fitted to the groups: log_busy has the writing only, not what a group waits for meanwhile.
         log=0.0,
         cpus=sample["cpus"],
         keeps_log=names.mariadb,

@@ -33,6 +33,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.register
     FAILOVER_PART,
     SWITCHOVER_PART,
     Registered,
+    Result,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import ResultStore
 
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
 
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
-Result = TypeVar("Result", bound=Mapping[str, object])
 Kept = TypeVar("Kept")
 
 display = Display()

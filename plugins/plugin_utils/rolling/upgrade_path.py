@@ -16,8 +16,8 @@ LTS: tuple[Version, ...] = ((5, 6), (5, 7), (8, 0), (8, 4), (9, 7))
 FAST_SHUTDOWN = {"mariadb": (10, 5)}
 UPGRADES_ITSELF = (8, 0, 16)
 # Ways from one series to another on which upgrade.yml was run under writers: 5.7.33 to 8.0.45 to
-# 8.4.3, and MariaDB 10.5.23 to 10.11.18, 10.11.19 to 11.8.9 (docs/evidence/upgrades.md). That other
-# versions of a series do the same, and MariaDB's other series between these, is assumed.
+# 8.4.3 to 9.7.4, and MariaDB 10.5.23 to 10.11.18, 10.11.19 to 11.8.9 (docs/evidence/upgrades.md).
+# That other versions of a series do the same, and MariaDB's other series between these, is assumed.
 WAYS_RUN = {
     ("mysql", (5, 7), (8, 0)),
     ("mysql", (8, 0), (8, 4)),

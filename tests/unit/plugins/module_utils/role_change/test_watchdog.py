@@ -9,6 +9,7 @@ import os
 import signal
 import syslog
 import time
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import (
@@ -74,6 +75,13 @@ def test_a_part_that_hangs_is_ended_first(tmp_path):
     assert appears(tmp_path / "mark") == "begun"
 
 
+def module(print_result):
+    def fail_json(msg):
+        print_result(msg)
+
+    return SimpleNamespace(fail_json=fail_json)
+
+
 def hang_after(what):
     """A part that can say why it ends, does this, and then waits for its server."""
 
@@ -91,7 +99,7 @@ def test_a_part_that_hangs_says_why_it_ends_and_which_disk_is_full(tmp_path, mon
     part(
         tmp_path / "mark",
         ["begun"],
-        hang_after(lambda warden: warden.let_part_explain(said.write_text)),
+        hang_after(lambda warden: warden.let_part_explain(module(said.write_text))),
         seconds=0.5,
     )
     told = "it was told to end, as its watchdog does after 0 s"
@@ -104,7 +112,7 @@ def test_a_part_that_cannot_say_why_it_ends_is_ended_all_the_same(tmp_path):
     part(
         tmp_path / "mark",
         ["begun"],
-        hang_after(lambda warden: warden.let_part_explain(lambda _words: time.sleep(60))),
+        hang_after(lambda warden: warden.let_part_explain(module(lambda _words: time.sleep(60)))),
         seconds=0.5,
     )
     assert REPORT <= time.monotonic() - begin < 10
@@ -115,7 +123,7 @@ def test_a_part_that_has_reported_says_nothing_more(tmp_path):
     said = tmp_path / "said"
 
     def told_at_its_end(warden):
-        warden.let_part_explain(said.write_text)
+        warden.let_part_explain(module(said.write_text))
         warden.end()
         os.kill(os.getpid(), signal.SIGTERM)
 
