@@ -7,7 +7,6 @@ from __future__ import annotations
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import load_tools, validity
 from ansible_collections.dbre.semisync.plugins.module_utils.server import client_login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.modules import semisync_load
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import suite
 
@@ -27,43 +26,6 @@ def test_the_tools_login_file_is_for_its_owner_only(tmp_path, monkeypatch):
 
 def test_there_is_a_program_for_every_tool():
     assert sorted(load_tools.TOOLS) == sorted(validity.TOOLS)
-
-
-class Dropping:
-    """A server that fails so often before it drops a schema."""
-
-    def __init__(self, failures):
-        self.failures, self.asked = failures, []
-
-    def rows(self, statement):
-        self.asked.append(statement)
-        if len(self.asked) <= self.failures:
-            raise ServerError(Exception(2013, "Lost connection to MySQL server"))
-
-
-def test_a_schema_is_dropped_by_a_server_that_was_away(monkeypatch):
-    monkeypatch.setattr(semisync_load.time, "sleep", lambda _seconds: None)
-    monkeypatch.setattr(semisync_load, "Server", lambda connected: connected)
-    back = Dropping(0)
-    answers = [ServerError(Exception(2002, "nobody listens")), back]
-
-    def connect(_module):
-        answer = answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(semisync_load.login, "connect", connect)
-    before = Dropping(9)
-    assert semisync_load.drop(None, before, "s") == ("", back)
-    assert (len(before.asked), back.asked) == (2, ["DROP DATABASE IF EXISTS `s`"])
-
-
-def test_a_schema_that_stays_is_named_with_its_reason(monkeypatch):
-    monkeypatch.setattr(semisync_load, "PATIENCE", 0)
-    server = Dropping(9)
-    words, _server = semisync_load.drop(None, server, "s")
-    assert "Lost connection" in words or words == "the server did not answer in time"
 
 
 OPTIONS = {
