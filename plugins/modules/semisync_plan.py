@@ -130,6 +130,16 @@ cluster_changes:
   description: Whether anything must be done on any host of the cluster.
   returned: success, with O(goal=apply)
   type: bool
+differs:
+  description:
+    - As RV(changes), but without a row of the journal that an interrupted run left open. That is all
+      that a benchmark leaves which was killed and has been restored.
+  returned: success, with O(goal=apply)
+  type: bool
+cluster_differs:
+  description: Whether RV(differs) on any host of the cluster.
+  returned: success, with O(goal=apply)
+  type: bool
 server_changes:
   description: Whether plugin, option file, variables or a restart are among RV(changes).
   returned: success, with O(goal=apply)

@@ -45,7 +45,8 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
         name, members = cluster.members(variables.task_vars, info_from, own=own)
     except refusal.HeldError:
         # The reason was reported, and the others are planned without it.
-        return {"side": HELD, "changes": False, "server_changes": False, "cluster_changes": False}
+        kinds = ("changes", "server_changes", "cluster_changes", "cluster_differs")
+        return {"side": HELD, **dict.fromkeys(kinds, False)}
     alone = bool(options.get("alone"))
     if alone:
         # Its failover continued without the hosts that it could not read, or had to leave behind:

@@ -69,6 +69,7 @@ def set_up_plan(
     return {
         **plans[member.host],
         "cluster_changes": any(plan["changes"] for plan in plans.values()),
+        "cluster_differs": any(plan["differs"] for plan in plans.values()),
         "turns": len(members),
         "source_restarts": plans[source_of(members).host]["restart_reasons"],
         "rotate_problem": replication_problems.rotation_problem(member, settings),
@@ -127,6 +128,19 @@ def host_plan(
     leftover, answering = seed.leftover(member), answer.step(member, members, settings)
     cluster, beating = cluster_part(member, members), heartbeat.step(member, settings)
     keeping = received_step(member, settings)
+    differs = bool(
+        server["server_changes"]
+        or channel["account"]
+        or stage["held"]
+        or cluster["fell_back"]
+        or channel["channel"] != "none"
+        or link["differs"]
+        or link["new_authority"]
+        or leftover
+        or answering["step"] != "none"
+        or beating["step"] != "none"
+        or keeping["step"] != "none"
+    )
     return {
         **cluster,
         **stage,
@@ -137,20 +151,8 @@ def host_plan(
         "answer": answering,
         "heartbeat": beating,
         "received": keeping,
-        "changes": bool(
-            server["server_changes"]
-            or channel["account"]
-            or stage["held"]
-            or cluster["fell_back"]
-            or server["settles"]
-            or channel["channel"] != "none"
-            or link["differs"]
-            or link["new_authority"]
-            or leftover
-            or answering["step"] != "none"
-            or beating["step"] != "none"
-            or keeping["step"] != "none"
-        ),
+        "differs": differs,
+        "changes": differs or server["settles"],
     }
 
 

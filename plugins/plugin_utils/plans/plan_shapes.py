@@ -212,6 +212,7 @@ class HostPlan(ClusterPart, StagePart, ServerPart, ChannelPart):
     answer: AnswerStep
     heartbeat: HeartbeatStep
     received: ReceivedStep
+    differs: bool
     changes: bool
 
 
@@ -219,6 +220,7 @@ class Plan(HostPlan):  # pylint: disable=duplicate-bases  # dict, once, at run t
     """The same with what it needs to know of the other hosts."""
 
     cluster_changes: bool
+    cluster_differs: bool
     turns: int
     source_restarts: list[str]
     rotate_problem: str
