@@ -132,8 +132,8 @@ cluster_changes:
   type: bool
 differs:
   description:
-    - As RV(changes), but without a row of the journal that an interrupted run left open. That is all
-      that a benchmark leaves which was killed and has been restored.
+    - As RV(changes), but without a row of the journal that an interrupted run left open. That is
+      all that is left of a benchmark that was killed, once its settings are restored.
   returned: success, with O(goal=apply)
   type: bool
 cluster_differs:
