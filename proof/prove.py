@@ -149,6 +149,8 @@ def shortly(opts: argparse.Namespace) -> int:
     from proving import cycle, machines, short
 
     with locked(os.environ["SEMISYNC_LAB"]):
+        # What a run that was killed left.
+        machines.clear()
         try:
             with ready(opts) as hosts:
 

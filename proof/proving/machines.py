@@ -31,7 +31,16 @@ from support.acknowledged import CLIENTS as KEEP_WRITING
 from support.acknowledged import RELEASES
 from support.dying import UNITS
 from support.eventually import eventually
-from support.live_hosts import CLIENTS, PROJECT, Host, inventory, lab, playbook, run
+from support.live_hosts import (
+    CLIENTS,
+    PROJECT,
+    Host,
+    first_cause,
+    inventory,
+    lab,
+    playbook,
+    run,
+)
 
 SOURCE, REPLICAS = "source", ("replica1", "replica2")
 NAMES = (SOURCE, *REPLICAS)
@@ -202,8 +211,8 @@ class Machines:
             there = all(pathlib.Path(image).exists() for image in self.images.values())
             if there and its.get("made_of") == made_of:
                 return
-            # Its network, and whatever still runs in it.
-            lab("down", "--kind", "uml")
+        # Its network, whatever still runs in it, and hosts that a killed run has set up by half.
+        lab("down", "--kind", "uml")
         lab("up", "--kind", "uml", *self.choice(), "--replicas", str(len(self.replicas)))
         made = json.loads((uml_folder() / "lab.json").read_text(encoding="utf-8"))
         self.images = made["images"]
@@ -213,7 +222,7 @@ class Machines:
                 host.stop_quickly()
             host.shell(QUIET[self.server])
         done = playbook("site", self.inventory())
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, first_cause(done)
         writers.prepare(self.source)
         self.version = self.source.value("SELECT @@version")
         self.settle()

@@ -9,6 +9,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -268,6 +269,13 @@ def playbook_environment(**environment: str) -> dict[str, str]:
         COLUMNS="1000",
         **environment,
     )
+
+
+def first_cause(result: subprocess.CompletedProcess[str]) -> str:
+    """Why a run failed: what the first host said that was not refused because of another."""
+    hosts = re.split(r"(?m)^(?=fatal: \[|PLAY RECAP)", result.stdout)[1:-1]
+    own = [text for text in hosts if "refused_with:" not in text] or hosts
+    return own[0] if own else result.stdout + result.stderr
 
 
 def words(result: subprocess.CompletedProcess[str]) -> str:
