@@ -273,7 +273,8 @@ def playbook_environment(**environment: str) -> dict[str, str]:
 
 def first_cause(result: subprocess.CompletedProcess[str]) -> str:
     """Why a run failed: what the first host said that was not refused because of another."""
-    hosts = re.split(r"(?m)^(?=fatal: \[|PLAY RECAP)", result.stdout)[1:-1]
+    parts = re.split(r"(?m)^(?=fatal: \[|PLAY RECAP)", result.stdout)
+    hosts = [text for text in parts if text.startswith("fatal")]
     own = [text for text in hosts if "refused_with:" not in text] or hosts
     return own[0] if own else result.stdout + result.stderr
 
