@@ -149,8 +149,6 @@ def shortly(opts: argparse.Namespace) -> int:
     from proving import cycle, machines, short
 
     with locked(os.environ["SEMISYNC_LAB"]):
-        # What a run that was killed left.
-        machines.clear()
         try:
             with ready(opts) as hosts:
 

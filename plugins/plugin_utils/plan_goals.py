@@ -45,7 +45,7 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
         name, members = cluster.members(variables.task_vars, info_from, own=own)
     except refusal.HeldError:
         # The reason was reported, and the others are planned without it.
-        kinds = ("changes", "server_changes", "cluster_changes", "cluster_differs")
+        kinds = ("changes", "differs", "server_changes", "cluster_changes", "cluster_differs")
         return {"side": HELD, **dict.fromkeys(kinds, False)}
     alone = bool(options.get("alone"))
     if alone:
