@@ -21,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     certificate,
     failover_outcome,
     interrupted_failover,
+    part_results,
     readings,
     records,
     survivors,
@@ -259,7 +260,7 @@ class Adapter(Results):
             return refusal(tuple(barred) or ("no candidate",))
         accepted = [case.name for case in every_case]
         record = certificate.record("shop", "feed", known, decision._replace(accepted=accepted))
-        points: list[records.PartPoint] = [
+        points: list[part_results.PartPoint] = [
             {"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}
         ]
         if record["salvage"]:
@@ -270,7 +271,7 @@ class Adapter(Results):
             rows: Any = {**known.beats, chosen.host: self.rows(s, place, has)}
             known = beat_looks.watched(known._replace(beats=rows))
             record = certificate.renewed(record, known)
-        target: records.PartResult = {
+        target: part_results.PartResult = {
             "outcome": "done",
             "reason": "",
             "points": points,
@@ -295,7 +296,7 @@ class Adapter(Results):
         kept = interrupted_failover.certificate_of(opened, "shop", "feed", now)
         place = block(int(opened.target.host.removeprefix("replica")) - 1)
         row = self.settings_row(s, s[place + GOT])
-        target: records.PartResult = {
+        target: part_results.PartResult = {
             "outcome": "done",
             "reason": "",
             "timeline": [],

@@ -22,7 +22,9 @@ import time
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import Certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Certificate,
+)
 
 from model import protocol_rejoin, protocol_run
 from model.protocol_mutants import MUTANTS

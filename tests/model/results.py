@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    part_results,
     readings,
-    records,
 )
 
 from model.state import (
@@ -470,7 +470,7 @@ class Results:
         begun, clock = hook_begun(s), None
         if self.rules.asked_before:
             # It was read a moment after it was asked.
-            clock = records.HostClock(
+            clock = part_results.HostClock(
                 boot=f"boot {s[HOOK] >> 4}",
                 monotonic=monotonic(s[HOOK] >> 4, begun + 0.5),
                 wall=begun + 0.5 + self.rules.skew[0],

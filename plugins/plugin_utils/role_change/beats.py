@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import last_look, survivors
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import HostClock
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
+    HostClock,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     settings,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
     PartResult,
     Unread,
 )

@@ -25,7 +25,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
     NotMeantError,
     RunContext,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import HostLook
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
+    HostLook,
+)
 
 
 class Failover:

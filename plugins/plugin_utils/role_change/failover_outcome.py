@@ -21,14 +21,16 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
     switchover_outcome,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
-    AppliedAhead,
-    Certificate,
-    Line,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
     PartEvent,
     PartResult,
     Parts,
     Stopped,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    AppliedAhead,
+    Certificate,
+    Line,
     Window,
 )
 

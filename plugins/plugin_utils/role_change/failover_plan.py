@@ -36,14 +36,16 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
     switchover_plan,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
+    Ahead,
+    Round,
+    RoundResult,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
     follows,
     peers_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
-    Ahead,
-    Round,
-    RoundResult,
     Statement,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence

@@ -56,12 +56,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.failover
     Facts,
     step_results,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
-    Certificate,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
     HostClock,
-    JudgeResult,
     Parts,
     RoundResult,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Certificate,
+    JudgeResult,
     Statement,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.registered import (

@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_typ
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import survivors
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
     Ended,
     LastWords,
 )

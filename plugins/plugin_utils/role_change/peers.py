@@ -10,7 +10,7 @@ from typing import TypedDict
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Peer
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
     Try,
 )
 

@@ -19,8 +19,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     peers,
     survivors,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
-    Certificate,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
     HostClock,
     HostLook,
     Reached,
@@ -30,6 +29,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     Stopped,
     Try,
     Unread,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Certificate,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
-    FailoverPlanned,
-    JudgeResult,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
     PartResult,
     Reached,
     Salvaged,
     Stopped,
     SwitchoverLook,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    FailoverPlanned,
+    JudgeResult,
     SwitchoverRun,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (

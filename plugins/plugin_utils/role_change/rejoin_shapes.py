@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import LogsBegin
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
+    LogsBegin,
+)
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import (

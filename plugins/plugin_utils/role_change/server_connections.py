@@ -13,7 +13,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, replicas_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines, tls
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
     SwitchoverLooks,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings

@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
     HostClock,
     HostLook,
     Received,

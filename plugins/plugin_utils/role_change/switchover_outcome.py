@@ -25,11 +25,13 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_switchover,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
+    PartResult,
+    Parts,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Changes,
     Line,
-    PartResult,
-    Parts,
     Span,
     Statement,
     SwitchoverRecord,

@@ -51,14 +51,16 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_switchover,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
+    SwitchoverLook,
+    SwitchoverLooks,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
     where_they_listen,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     PartPlan,
     Statement,
-    SwitchoverLook,
-    SwitchoverLooks,
     SwitchoverRun,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings

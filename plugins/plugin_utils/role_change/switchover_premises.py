@@ -24,10 +24,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import PASSED
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
     LogsBegin,
     SwitchoverLook,
     SwitchoverLooks,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     SwitchoverPremise,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.server_connections import (

@@ -33,12 +33,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
     RunContext,
     plain,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.part_results import (
+    SwitchoverLooks,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
     where_they_listen,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Changes,
-    SwitchoverLooks,
     SwitchoverRecord,
     SwitchoverRun,
 )
