@@ -192,6 +192,12 @@ def left_out(task_vars: Mapping[str, Any]) -> str:
     return f"--limit leaves out {', '.join(outside)} of cluster {name}; take the cluster whole."
 
 
+def playing(task_vars: Mapping[str, Any]) -> list[str]:
+    """The names of the clusters that this run is about."""
+    names = [cluster_of(task_vars["hostvars"][one]) for one in task_vars["ansible_play_hosts_all"]]
+    return sorted({name for name in names if name is not None})
+
+
 def cluster_of(variables: Mapping[str, Any]) -> str | None:
     """The name of a host's cluster; None if it cannot be read, which that host says itself."""
     try:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Mapping
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -37,12 +38,14 @@ def runner(action_class: type[ActionBase], monkeypatch: Any, folder: Any) -> Any
         engine: str = "mysql",
         members: Any = None,
         check_mode: bool = False,
+        beside: Mapping[str, dict[str, Any]] | None = None,
         **variables: Any,
     ) -> dict[str, Any]:
         values = {
             member.host: {**variables, "info": member.info}
             for member in members or samples.pair(engine)
         }
+        every = {**values, **(beside or {})}
         action: Any = object.__new__(action_class)
         action._templar = Templar()
         action._task = types.SimpleNamespace(
@@ -51,14 +54,14 @@ def runner(action_class: type[ActionBase], monkeypatch: Any, folder: Any) -> Any
         return action.run(
             task_vars={
                 **values[me],
-                "hostvars": values,
+                "hostvars": every,
                 "groups": {
                     "semisync_source": ["db1"],
                     "semisync_replica": [host for host in values if host != "db1"],
                 },
                 "inventory_hostname": me,
-                "ansible_play_hosts": list(values),
-                "ansible_play_hosts_all": list(values),
+                "ansible_play_hosts": list(every),
+                "ansible_play_hosts_all": list(every),
             }
         )
 

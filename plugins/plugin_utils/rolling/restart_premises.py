@@ -37,7 +37,9 @@ UNPROTECTED = "unprotected"
 UNTRIED = "untried"
 # That in which a server says something against its tables before an upgrade.
 TABLES = "tables"
-CASES = (UNPROTECTED, UNTRIED, TABLES)
+# That in which a run is about more than one cluster.
+CLUSTERS = "clusters"
+CASES = (UNPROTECTED, UNTRIED, TABLES, CLUSTERS)
 
 
 def reading_refusals(members: list[Member], known: Mark | None) -> list[str]:
@@ -85,6 +87,17 @@ def consent_refusals(members: list[Member], wish: Wish) -> list[str]:
         " keeps writers out for about a second while the source's role moves; to consent, pass"
         " -e semisync_allow_disruption=true"
     ]
+
+
+def clusters_refusal(clusters: list[str], accepted: list[str]) -> str:
+    """Why a run may not work on so many clusters with one consent; empty if it may."""
+    if len(clusters) < 2 or CLUSTERS in accepted:
+        return ""
+    return (
+        f"Nothing was changed. This run would work on {len(clusters)} clusters at the same time:"
+        f" {', '.join(clusters)}; name one of them with --limit, or accept this with"
+        f" -e semisync_restart_accept={CLUSTERS}"
+    )
 
 
 def unknown_cases(wish: Wish) -> list[str]:

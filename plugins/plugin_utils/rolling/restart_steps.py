@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    cluster,
     durability_mode,
     refusal,
     results,
@@ -135,6 +136,7 @@ def wanted_hosts(run: RunContext) -> list[str]:
 def plan(run: RunContext) -> dict[str, object]:
     """Judge the premises, and plan or refuse; nothing is kept yet."""
     run.take_members()
+    refuse_clusters(run)
     known = kept_mark(run)
     run.refuse(
         another_run(run)
@@ -171,6 +173,19 @@ def plan(run: RunContext) -> dict[str, object]:
     if run.speaks():
         run.say(order.lines(run.name, run.members, ordered, begun, known is not None))
     return planned(run, begun, ordered, NOTHING if ordered.empty and not known else ROLL)
+
+
+def refuse_clusters(run: RunContext) -> None:
+    """End a run that works on more than one cluster, unless that is accepted; a plan may be of all.
+
+    Raises:
+        RefusedError: it is about several. The words are the same on every host, so they are said
+            once in the run.
+    """
+    playing = cluster.playing(run.task_vars)
+    wrong = restart_premises.clusters_refusal(playing, run.own["restart_accept"])
+    if wrong and not run.check_mode:
+        raise refusal.RefusedError(wrong)
 
 
 def variables_refusals(run: RunContext) -> list[str]:

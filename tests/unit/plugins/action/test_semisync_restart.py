@@ -76,6 +76,33 @@ def test_a_run_keeps_how_far_it_is_and_forgets_it_when_it_is_done(step, tmp_path
     assert [one["host"] for one in record["servers"]] == ["db1", "db2"]
 
 
+@pytest.mark.parametrize(
+    "accepted,check_mode,refused",
+    [
+        ("unprotected", False, True),
+        ("unprotected,clusters", False, False),
+        ("unprotected", True, False),
+    ],
+)
+def test_one_consent_is_for_one_cluster(step, accepted, check_mode, refused):
+    given = {
+        "members": pair(),
+        "beside": {"other1": {"semisync_cluster": "shop"}},
+        "check_mode": check_mode,
+        "semisync_restart_accept": accepted,
+    }
+    # The words are the same on every host, so that they are said once.
+    for host in ("db1", "db2"):
+        said = step("plan", host, **given)
+        assert said.get("failed", False) == refused
+        if refused and host == "db1":
+            assert said["msg"] == (
+                "Nothing was changed. This run would work on 2 clusters at the same time: default,"
+                " shop; name one of them with --limit, or accept this with"
+                " -e semisync_restart_accept=clusters"
+            )
+
+
 @pytest.fixture(name="upgrading")
 def fixture_upgrading(tmp_path):
     """(a pair, what a step of its upgrade is given)."""
