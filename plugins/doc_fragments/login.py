@@ -58,15 +58,18 @@ options:
       - TLS of the logins that the module makes on other members, with the replication account.
       - With V(auto) it is used if the server offers it, and needed if the server is known to have
         it; with V(required) there is no login without it.
+    version_added: "1.1.0"
     type: str
     choices: [auto, required, disabled]
     default: auto
   peer_ssl_ca:
     description: The certificate authority, a file on the host, that must have signed the other
       member's certificate.
+    version_added: "1.1.0"
     type: path
   peer_ssl_verify:
     description: Whether the name in that certificate must be the other member's address, too.
+    version_added: "1.1.0"
     type: bool
     default: false
 requirements:

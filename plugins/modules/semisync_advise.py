@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_advise
 short_description: (internal) Predict from a running source what semi-sync would cost
-version_added: "1.0.0"
+version_added: "1.1.0"
 description:
   - Reads the source's counters twice and its sessions in between, and pings the replicas. From that
     the controller predicts the rate and the latency of commits with semi-sync, for each replica and

@@ -49,14 +49,17 @@ options:
     type: str
   places:
     description: Text of the Python module beside the service. Needed with O(state=present).
+    version_added: "1.1.0"
     type: str
   allow:
     description: Addresses, networks and names that may ask; no limit if empty.
+    version_added: "1.1.0"
     type: list
     elements: str
     default: []
   filter:
     description: Addresses and networks that systemd lets in besides the host itself; all if empty.
+    version_added: "1.1.0"
     type: list
     elements: str
     default: []

@@ -62,13 +62,13 @@ options:
       of O(mode=watch). The row gets their token, and is written by the host that is the source of
       its cluster by what all of them said. The task is skipped on the others, and on all hosts if
       it is not clear which one is the source.
-    version_added: "1.0.0"
+    version_added: "1.1.0"
     type: str
   bring_back:
     description: With O(watched_from), first write a row that is not counted, and wait until the
       source waits for its replicas. A source that fell back returns to semi-sync with the next
       acknowledged row, but does not wait for that row.
-    version_added: "1.0.0"
+    version_added: "1.1.0"
     type: bool
     default: false
   timeout:

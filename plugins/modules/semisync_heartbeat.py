@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_heartbeat
 short_description: (internal) Set the heartbeat's service up, or remove it
-version_added: "1.0.0"
+version_added: "1.1.0"
 description:
   - Writes the service that records what the source knows of itself, its systemd unit and its
     settings, and gives it an account on the server with a password that is made here and never

@@ -58,7 +58,7 @@ options:
         default: false
       max_lag:
         description: This replica lags by at most this many seconds, as the server counts them.
-        version_added: "1.0.0"
+        version_added: "1.1.0"
         type: int
       tls_only:
         description: No visible session reads the binary log as this account without TLS.
@@ -84,7 +84,7 @@ options:
   heartbeat_seconds:
     description: Seconds between two rows of the heartbeat. If it is not 0, RV(beats) says what the
       newest rows are.
-    version_added: "1.0.0"
+    version_added: "1.1.0"
     type: int
     default: 0
   asked_at:

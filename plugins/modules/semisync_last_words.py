@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_last_words
 short_description: (internal) Read how a server ended, on its host
-version_added: "1.0.0"
+version_added: "1.1.0"
 description:
   - What O(dbre.semisync.semisync_switchover#module:step=look) of a failover does on the host of a
     server that may have ended. No task names this module.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_names
 short_description: (internal) Exchange semi-sync's plugins for those with the other names
-version_added: "1.0.0"
+version_added: "1.1.0"
 description:
   - From C(rpl_semi_sync_master) and C(rpl_semi_sync_slave) to C(rpl_semi_sync_source) and
     C(rpl_semi_sync_replica), or back, while a replica runs. The values of their variables stay.

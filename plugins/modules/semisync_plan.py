@@ -57,14 +57,14 @@ options:
     description: Whether hosts that could not be read are left out, as after a failover without
       them. A source that is the last host of its cluster then waits for no acknowledgement, nor
       after its next start.
-    version_added: "1.0.0"
+    version_added: "1.1.0"
     type: bool
     default: false
   ask_back:
     description: Without O(info_from), whether a value that is possible and hardly meant is refused
       as well, such as a semi-sync timeout of 10 milliseconds. C(semisync_accept) accepts it by
       name.
-    version_added: "1.0.0"
+    version_added: "1.1.0"
     type: bool
     default: true
 extends_documentation_fragment:

@@ -32,7 +32,7 @@ options:
       - Names of the plugin on MySQL 8.0.26 to 9.4, which have two kinds. V(auto) keeps those that
         the server has, and takes the new ones if it has none.
       - Plugins that the server has are not exchanged.
-    version_added: "1.0.0"
+    version_added: "1.1.0"
     type: str
     choices: [auto, old, new]
     default: auto

@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_restart
 short_description: (internal) Plan the restart or upgrade of a cluster's servers, in order
-version_added: "1.0.0"
+version_added: "1.1.0"
 description:
   - The decisions of P(dbre.semisync.restart#role) and P(dbre.semisync.upgrade#role), in order.
   - Keeps on the controller how each server was before the run, and what the run does next, so that

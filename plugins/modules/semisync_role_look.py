@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_role_look
 short_description: (internal) Read what a switchover or a failover needs to know of a host
-version_added: "1.0.0"
+version_added: "1.1.0"
 description:
   - What O(dbre.semisync.semisync_switchover#module:step=look) and
     O(dbre.semisync.semisync_switchover#module:step=reach) do on a host. No task names this module.

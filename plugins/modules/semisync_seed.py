@@ -54,17 +54,20 @@ options:
     description:
       - Whether that account, and the clone, must use TLS, must not, or use what the servers agree
         on (V(any)), which is TLS if both have it.
+    version_added: "1.1.0"
     type: str
     choices: [required, any, disabled]
     default: required
   tls_ca:
     description: Certificate authority, a file on the replica, that must have signed the source's
       certificate, for a clone.
+    version_added: "1.1.0"
     type: path
   donor_host:
     description:
       - Host that the account C(dbre_semisync_seed) may log in from, as O(part=seen) returned it.
       - Empty if unknown; then the account may log in from everywhere.
+    version_added: "1.1.0"
     type: str
     default: ''
   port:

@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_spend
 short_description: (internal) Invalidate the last look at a source
-version_added: "1.0.0"
+version_added: "1.1.0"
 description:
   - Runs on a source before a change of its timeout, wait point, wait count, of what it does without
     replicas, or of whether it waits at all.

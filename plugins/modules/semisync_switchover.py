@@ -47,6 +47,7 @@ options:
     type: str
   fenced:
     description: Whether O(step=plan) of a failover runs after the tasks that fence the source.
+    version_added: "1.1.0"
     type: bool
     default: false
   settled:
@@ -60,6 +61,7 @@ options:
     description:
       - Whether the former source is stopped and upgraded next, so that at O(step=plan) it may be of
         an older series than the target.
+    version_added: "1.1.0"
     type: bool
     default: false
   results_dir:
@@ -68,9 +70,11 @@ options:
     default: results
   option_file:
     description: As for M(dbre.semisync.semisync_info).
+    version_added: "1.1.0"
     type: path
   journal_schema:
     description: As for M(dbre.semisync.semisync_info).
+    version_added: "1.1.0"
     type: str
     default: important
   plan:

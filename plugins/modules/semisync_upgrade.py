@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_upgrade
 short_description: (internal) Check and prepare a server for another version, and finish its upgrade
-version_added: "1.0.0"
+version_added: "1.1.0"
 description:
   - What the manuals ask for before a server's program is replaced, and after the new one runs.
 options:

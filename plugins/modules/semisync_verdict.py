@@ -44,7 +44,7 @@ options:
   planned:
     description: Whether this run has only shown what it would change. Nothing is judged then; the
       last lines of the run say so.
-    version_added: "1.0.0"
+    version_added: "1.1.0"
     type: bool
     default: false
   observation:
