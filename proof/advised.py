@@ -24,11 +24,11 @@ from typing import Any
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab"), str(PROJECT / ".config/collections")]
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names  # noqa: E402
-from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import (  # noqa: E402
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names  # noqa: E402
+from ansible_collections.dbre.semisync.plugins.module_utils._server.versions import (  # noqa: E402
     parse_version,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import advice  # noqa: E402
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import advice  # noqa: E402
 
 import measured  # noqa: E402
 from support.live_hosts import playbook, playbook_environment  # noqa: E402

@@ -24,7 +24,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab"), str(PROJECT / ".config/collections")]
 
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (  # noqa: E402
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import (  # noqa: E402
     SEE_ITS_RESULT,
 )
 

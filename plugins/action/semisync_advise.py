@@ -8,24 +8,24 @@ import os
 from typing import Any, ClassVar
 
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
-from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+from ansible_collections.dbre.semisync.plugins.module_utils._server import login
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import advice
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
     closing,
     cluster,
     refusal,
     results,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import advice
-from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster_action import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.cluster_action import (
     ClusterAction,
     Result,
     other_speaks,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import (
     replicas_of,
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import problems
 
 MODULE = "dbre.semisync.semisync_advise"
 # A run ends with at most so many lines of this verdict.

@@ -14,41 +14,41 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import LoadRun
-from ansible_collections.dbre.semisync.plugins.plugin_utils import (
-    closing,
-    progress,
-    results,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load.load_shapes import LoadRun
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import (
     benchmark_points,
     environment,
     run_begin,
     run_record,
     schedule,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_context import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.benchmark_context import (
     ARGUMENTS,
     NEEDED,
     BenchmarkContext,
     BenchmarkOptions,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.benchmark_shapes import (
     Benchmark,
     MeasuredCell,
     Restored,
     Step,
     Suite,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.step_options import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.step_options import (
     cell_of,
     load_options,
     netem_options,
     setting_options,
     timer_prefixes,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
-from ansible_collections.dbre.semisync.plugins.plugin_utils.lifeline import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
+    closing,
+    progress,
+    results,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.lifeline import (
     LEASE,
     Lifeline,
     clock,

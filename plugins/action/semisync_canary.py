@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible_collections.dbre.semisync.plugins.plugin_utils import canary_row, cluster
-from ansible_collections.dbre.semisync.plugins.plugin_utils.canary_row import Options
-from ansible_collections.dbre.semisync.plugins.plugin_utils.unreachable import Reaching
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import canary_row, cluster
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.canary_row import Options
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.unreachable import Reaching
 
 MODULE = "dbre.semisync.semisync_canary"
 INFO = "dbre.semisync.semisync_info"

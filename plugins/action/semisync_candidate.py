@@ -9,18 +9,18 @@ import time
 from typing import Any, ClassVar
 
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
     closing,
     cluster,
     results,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster_action import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.cluster_action import (
     ClusterAction,
     Result,
     other_speaks,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import ranking
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import ranking
 
 display = Display()
 

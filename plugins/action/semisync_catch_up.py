@@ -10,7 +10,7 @@ from typing import Any
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils.progress import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.progress import (
     catch_up_line,
     time_is_up_message,
 )

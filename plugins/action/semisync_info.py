@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from ansible.plugins.action.normal import ActionModule as Normal
-from ansible_collections.dbre.semisync.plugins.plugin_utils.unreachable import Reaching
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.unreachable import Reaching
 
 
 class ActionModule(Reaching, Normal):

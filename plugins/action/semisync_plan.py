@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
-from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster_action import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import cluster
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.cluster_action import (
     ClusterAction,
     Result,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plan_goals import GOALS, OF_RUN
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.plan_goals import GOALS, OF_RUN
 
 
 class ActionModule(ClusterAction):

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import REJOIN
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.step_action import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.context import REJOIN
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.step_action import (
     RoleChange,
 )
 

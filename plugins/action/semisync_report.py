@@ -9,28 +9,28 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import advice
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.advice_chapter import (
+    AdviceChapter,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.benchmark_chapter import (
+    BenchmarkChapter,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
     closing,
     cluster,
     results,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import advice
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.advice_chapter import (
-    AdviceChapter,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chapter import (
-    BenchmarkChapter,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
-from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster_action import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.cluster_action import (
     ClusterAction,
     Result,
     other_speaks,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter import Chapter
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.page import write_page
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes import Files
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report import plots
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report.chapter import Chapter
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report.page import write_page
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report.record_shapes import Files
 
 display = Display()
 

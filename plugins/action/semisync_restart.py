@@ -6,17 +6,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
     cluster,
     durability_mode,
     refusal,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster_action import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.cluster_action import (
     ClusterAction,
     Result,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import RunContext
-from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.restart_steps import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.context import RunContext
+from ansible_collections.dbre.semisync.plugins.plugin_utils._rolling.restart_steps import (
     NOT_MEANT,
     STEPS,
 )

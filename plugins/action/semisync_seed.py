@@ -12,9 +12,9 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import marker_path
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import amount
-from ansible_collections.dbre.semisync.plugins.plugin_utils.progress import seed_line
+from ansible_collections.dbre.semisync.plugins.module_utils._seed.marker import marker_path
+from ansible_collections.dbre.semisync.plugins.module_utils._server.values import amount
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.progress import seed_line
 
 MODULE = "dbre.semisync.semisync_seed"
 STATUS = "ansible.builtin.async_status"

@@ -10,8 +10,8 @@ from typing import Any
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, refusal, results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import ResultStore
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import cluster, refusal, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.verdict_store import ResultStore
 
 MODULE = "dbre.semisync.semisync_spend"
 REMEDY = (

@@ -8,8 +8,8 @@ from typing import Any
 
 from ansible import constants
 from ansible.plugins.action import ActionBase
-from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import TIMER_PREFIX
-from ansible_collections.dbre.semisync.plugins.plugin_utils.lifeline import LEASE, Lifeline
+from ansible_collections.dbre.semisync.plugins.module_utils._host.unit import TIMER_PREFIX
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.lifeline import LEASE, Lifeline
 
 
 class ActionModule(ActionBase):

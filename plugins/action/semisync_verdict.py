@@ -10,7 +10,12 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._checks import (
+    check,
+    checkpoints,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._checks.check import Check
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
     closing,
     cluster,
     durability_mode,
@@ -18,17 +23,15 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     results,
     settings,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import (
-    check,
-    checkpoints,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
-from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster_action import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.cluster_action import (
     ClusterAction,
     Result,
     other_speaks,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.outcomes import HEALTHY, PASSED
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.verdict_store import ResultStore
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import (
     backlog,
     closing_lines,
     history,
@@ -37,11 +40,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
     rules_heartbeat,
     rules_server,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import HEALTHY, PASSED
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.option_lines import COMPARED
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import ResultStore
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kind import Finding
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.option_lines import COMPARED
 
 display = Display()
 UNREACHABLE = "unreachable"
@@ -89,7 +89,7 @@ def silent(mine: Member) -> Result:
 def only_planned(name: str, members: list[Member], hostvars: Any) -> dict[str, object]:
     """The result in a run that has shown what it would change, which is its verdict."""
     # Not at the top: see judge_drill().
-    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import plan_summary
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import plan_summary
 
     words = "would be changed; run the same without --check to change it"
     closing.leave(name, "health", [words, *plan_summary.of_cluster(members, hostvars)], False)
@@ -222,7 +222,7 @@ class ActionModule(ClusterAction):
     ) -> dict[str, Any]:
         """Decide, show and record the checkpoints of a drill."""
         # Not at the top: Ansible compiles it at each import, and few runs are a drill.
-        from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import drill_outcome
+        from ansible_collections.dbre.semisync.plugins.plugin_utils._checks import drill_outcome
 
         judged = drill_outcome.drill_seen(
             seen["plan"],

@@ -22,7 +22,7 @@ requirements:
 from typing import Any
 
 from ansible.plugins.callback import CallbackBase
-from ansible_collections.dbre.semisync.plugins.plugin_utils import closing
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import closing
 
 # roles/common/tasks/lost.yml: another host of the cluster failed, which is said there.
 ECHO = "_semisync_lost | length == 0"

@@ -190,7 +190,7 @@ rollback_at:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem import (
     delay,
     delay_options,
     netem_host,

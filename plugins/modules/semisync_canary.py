@@ -189,9 +189,9 @@ held:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.canary.wait import wait_for_row, watch
-from ansible_collections.dbre.semisync.plugins.module_utils.canary.write import write_canary
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils._canary.wait import wait_for_row, watch
+from ansible_collections.dbre.semisync.plugins.module_utils._canary.write import write_canary
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login
 
 
 def main() -> None:

@@ -99,11 +99,11 @@ seconds_behind:
 
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import catch_up
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker_writing
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import catch_up
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import marker_writing
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 
 def wait_for_replica(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:

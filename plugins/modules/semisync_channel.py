@@ -124,15 +124,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import account, channel
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel_run import Replica
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils._host.files import read_text
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import account, channel
+from ansible_collections.dbre.semisync.plugins.module_utils._replication.channel import Step
+from ansible_collections.dbre.semisync.plugins.module_utils._replication.channel_run import Replica
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.values import text
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Variables

@@ -105,18 +105,18 @@ import time
 from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import validity
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_reader import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import validity
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem.netem_reader import (
     NetReader,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import round_trips
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command
-from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
-from ansible_collections.dbre.semisync.plugins.module_utils.host.process import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.ping import round_trips
+from ansible_collections.dbre.semisync.plugins.module_utils._host import command
+from ansible_collections.dbre.semisync.plugins.module_utils._host.files import text_if_any
+from ansible_collections.dbre.semisync.plugins.module_utils._host.process import (
     find_tool,
     program_folders,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.login import mysql_driver
+from ansible_collections.dbre.semisync.plugins.module_utils._server.login import mysql_driver
 
 if TYPE_CHECKING:
     from typing import TypedDict

@@ -120,15 +120,15 @@ statements:
 
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_run import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication.gtid_run import (
     change_mode,
     convert,
     read_replica,
     read_source,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 MODE_STEPS = ["warn", "consistent", "off_permissive", "on_permissive", "drained", "on"]
 CHANNEL_STEPS = {

@@ -87,8 +87,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
-from ansible_collections.dbre.semisync.plugins.module_utils.answer.set_up import (
+from ansible_collections.dbre.semisync.plugins.module_utils._answer import answer_layout
+from ansible_collections.dbre.semisync.plugins.module_utils._answer.set_up import (
     give_login,
     others,
     outcome,
@@ -96,15 +96,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer.set_up import
     systemctl,
     write_file,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import (
+from ansible_collections.dbre.semisync.plugins.module_utils._heartbeat import (
     beat_place,
     beat_units,
     rows,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Heartbeat, Variables

@@ -407,18 +407,18 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import host_facts
-from ansible_collections.dbre.semisync.plugins.module_utils.canary import watcher
-from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import (
+from ansible_collections.dbre.semisync.plugins.module_utils._canary import watcher
+from ansible_collections.dbre.semisync.plugins.module_utils._facts import host_facts
+from ansible_collections.dbre.semisync.plugins.module_utils._heartbeat import (
     beat_place,
     summary,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import state
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.state_wait import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import state
+from ansible_collections.dbre.semisync.plugins.module_utils._replication.state_wait import (
     WAIT_FOR,
     read_when,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils._server import login
 
 # A confirmed row has arrived by now, or is too late for the checkpoint.
 WATCHER_SECONDS = 3

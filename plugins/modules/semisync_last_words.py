@@ -56,15 +56,15 @@ reason:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
-from ansible_collections.dbre.semisync.plugins.module_utils.host import unit_exit
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import last_words
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog import log_access
+from ansible_collections.dbre.semisync.plugins.module_utils._host import unit_exit
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import last_words
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import (
     LastWordsPlan,
     PlanError,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
-from ansible_collections.dbre.semisync.plugins.module_utils.server import errors, login
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import marker
+from ansible_collections.dbre.semisync.plugins.module_utils._server import errors, login
 
 STOPPED = "stopped"
 

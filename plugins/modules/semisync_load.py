@@ -175,19 +175,19 @@ command:
 import uuid
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import (
     load_runs,
     load_tools,
     mysqlslap,
     sysbench,
     validity,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load.load_shapes import (
     LoadOptions,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 
 def check(params: LoadOptions) -> str:

@@ -114,18 +114,18 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils._server import (
     channels,
     connection,
     login,
     plugin,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
-from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.read import by_key
+from ansible_collections.dbre.semisync.plugins.module_utils._server.sql import set_statement
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import (

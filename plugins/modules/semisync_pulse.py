@@ -128,14 +128,14 @@ import time
 from typing import Any, TextIO
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.canary import pulse
-from ansible_collections.dbre.semisync.plugins.module_utils.canary.canary_rows import MARK, insert
-from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
+from ansible_collections.dbre.semisync.plugins.module_utils._canary import pulse
+from ansible_collections.dbre.semisync.plugins.module_utils._canary.canary_rows import MARK, insert
+from ansible_collections.dbre.semisync.plugins.module_utils._host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.read import by_key
 
 POLL_SECONDS = 0.05
 # A writer that is being ended may be in a blocked commit.

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The controller's steps are in plugin_utils/role_change/rejoin.py.
+# The controller's steps are in plugin_utils/_role_change/rejoin.py.
 
 from __future__ import annotations
 
@@ -193,14 +193,14 @@ statements:
 from collections.abc import Mapping
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import (
+from ansible_collections.dbre.semisync.plugins.module_utils._rejoin import (
     former_facts,
     prepare,
     read_only_start,
     replay,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import PlanError
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import PlanError
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import (
     CarryPlan,
     FormerLookPlan,
     HoldPlan,
@@ -210,9 +210,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     RejoinRecordPlan,
     ReplayPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 
 def main() -> None:

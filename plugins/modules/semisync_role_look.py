@@ -127,8 +127,8 @@ clock:
 from collections.abc import Mapping
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import state
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import state
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     client_sessions,
     failover_facts,
     lock_holder,
@@ -137,21 +137,21 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     received_outcome,
     trials,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import (
     FirstLookPlan,
     LookPlan,
     Peer,
     PlanError,
     ReachPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
-from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import marker
+from ansible_collections.dbre.semisync.plugins.module_utils._server import (
     connection,
     login,
     values,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 # Seconds that another member may take to answer before a switchover.
 ANSWER = 5

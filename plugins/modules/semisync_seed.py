@@ -240,19 +240,19 @@ reason:
 from collections.abc import Mapping
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import (
+from ansible_collections.dbre.semisync.plugins.module_utils._seed.donor import (
     clear,
     prepare,
     seen_as,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.seed_error import SeedError
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.seed_run import take
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.sender import offered, send
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.stream import (
+from ansible_collections.dbre.semisync.plugins.module_utils._seed.seed_error import SeedError
+from ansible_collections.dbre.semisync.plugins.module_utils._seed.seed_run import take
+from ansible_collections.dbre.semisync.plugins.module_utils._seed.sender import offered, send
+from ansible_collections.dbre.semisync.plugins.module_utils._seed.stream import (
     NoAnswerError,
     StreamError,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login
 
 # Options that a part needs with every method.
 PART_NEEDS = [

@@ -136,28 +136,28 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import temporary_settings
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import temporary_settings
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load.load_shapes import (
     Kept,
     NewAccount,
     SettingOptions,
     SettingResult,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.settings_rollback import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load.settings_rollback import (
     SettingError,
     SettingsRollback,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.snapshot import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load.snapshot import (
     take_snapshot,
     unready,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import utc, wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import default_channel
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import account_name
+from ansible_collections.dbre.semisync.plugins.module_utils._host.clock import utc, wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils._server.channels import default_channel
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.sql import account_name
 
 # Seconds that a sender thread may take to notice that its replica is gone; then it is ended.
 LINGER = 2

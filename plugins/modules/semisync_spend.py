@@ -107,8 +107,8 @@ keeps:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import setting_change_rows
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import setting_change_rows
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The controller's steps are in plugin_utils/role_change/switchover.py and failover.py; on a host,
+# The controller's steps are in plugin_utils/_role_change/switchover.py and failover.py; on a host,
 # the steps look and reach are semisync_role_look's, and of a server that has ended,
 # semisync_last_words's.
 
@@ -336,8 +336,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import PlanError
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import PlanError
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import (
     APPLY,
     RENEW,
     FailoverPlan,
@@ -345,9 +345,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     SalvagePlan,
     SwitchoverPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 Given = TypeVar("Given")
 
@@ -409,14 +409,14 @@ def switchover_step(module: AnsibleModule, given: Mapping[str, object]) -> None:
 
 
 def read_dead_log(module: AnsibleModule, plan: SalvagePlan) -> None:
-    from ansible_collections.dbre.semisync.plugins.module_utils.binlog import salvage
+    from ansible_collections.dbre.semisync.plugins.module_utils._binlog import salvage
 
     read = salvage.read_salvage(module, plan.files, plan.engine, plan.received)
     module.exit_json(changed=False, salvage=read)
 
 
 def keep_stopped(module: AnsibleModule, plan: IoThreadPlan) -> None:
-    from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
         io_thread_resume,
     )
 
@@ -424,27 +424,27 @@ def keep_stopped(module: AnsibleModule, plan: IoThreadPlan) -> None:
 
 
 def do_part(module: AnsibleModule, given: Mapping[str, object]) -> None:
-    from ansible_collections.dbre.semisync.plugins.module_utils.role_change import part_run
+    from ansible_collections.dbre.semisync.plugins.module_utils._role_change import part_run
 
     if module.params["operation"] == "switchover":
         module.exit_json(**part_run.run_part(module, SwitchoverPlan.from_dict(given)))
     plan = FailoverPlan.from_dict(given)
     if plan.mode == APPLY:
-        from ansible_collections.dbre.semisync.plugins.module_utils.role_change import drain
+        from ansible_collections.dbre.semisync.plugins.module_utils._role_change import drain
 
         work(module, drain.apply_round, plan, "applying what was received failed")
     module.exit_json(**part_run.run_part(module, plan))
 
 
 def settle(module: AnsibleModule, plan: SwitchoverPlan) -> None:
-    from ansible_collections.dbre.semisync.plugins.module_utils.role_change import cleanup
+    from ansible_collections.dbre.semisync.plugins.module_utils._role_change import cleanup
 
     work(module, cleanup.settle_roles, plan, "step after failed")
 
 
 def move_io_thread(module: AnsibleModule, plan: IoThreadPlan) -> None:
     """Stop it, or start it again."""
-    from ansible_collections.dbre.semisync.plugins.module_utils.role_change import io_thread
+    from ansible_collections.dbre.semisync.plugins.module_utils._role_change import io_thread
 
     step = module.params["step"]
     what = {"freeze": io_thread.stop, "thaw": io_thread.resume_io_thread}[step]

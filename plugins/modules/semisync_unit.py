@@ -110,20 +110,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command
-from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host import command
+from ansible_collections.dbre.semisync.plugins.module_utils._host.timer import (
     RollbackTimer,
     TimerError,
     systemd_runs,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host.unit import (
     TIMER_PREFIX,
     UnitState,
     parse_show,
     show_arguments,
     start_script,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.host.unit_exit import service_name
+from ansible_collections.dbre.semisync.plugins.module_utils._host.unit_exit import service_name
 
 
 class Unit:

@@ -97,17 +97,17 @@ import time
 from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process
-from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host import command, process
+from ansible_collections.dbre.semisync.plugins.module_utils._server import (
     client_login,
     connection,
     login,
     upgrade_check,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import default_channel
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
+from ansible_collections.dbre.semisync.plugins.module_utils._server.channels import default_channel
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.values import canonical_value
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import TableCheck

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import uml_net
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.methods import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.methods import (
     ATTACH,
     SEED,
     TRUNCATE,

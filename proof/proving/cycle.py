@@ -21,8 +21,8 @@ from functools import partial
 from typing import Any
 
 import tarball
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import moment_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import moment_of
 from common import LabError
 
 from proving.back import Back, failed

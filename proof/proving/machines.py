@@ -21,8 +21,8 @@ import servers
 import tarball
 import uml_host
 import uml_net
-from ansible_collections.dbre.semisync.plugins.module_utils.server import versions
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server import versions
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 from common import say, uml_folder
 from kind_uml import UP_SECONDS
 

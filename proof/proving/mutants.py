@@ -39,9 +39,9 @@ class Mutant(NamedTuple):
     back: bool = False
 
 
-SURVIVORS = "plugins/plugin_utils/role_change/survivors.py"
-APPLYING = "plugins/module_utils/role_change/applying.py"
-TARGET = "plugins/module_utils/role_change/failover_target.py"
+SURVIVORS = "plugins/plugin_utils/_role_change/survivors.py"
+APPLYING = "plugins/module_utils/_role_change/applying.py"
+TARGET = "plugins/module_utils/_role_change/failover_target.py"
 LACKING = "return received(other).minus(received(member))"
 EXECUTED = """kind = kind_of(member)
     mine, theirs = (kind.parse(one.info["gtid"].get(kind.APPLIED)) for one in (member, other))
@@ -67,12 +67,12 @@ MUTANTS = {
         " not ask for what that threw away",
         (
             Patch(
-                "plugins/plugin_utils/role_change/relay_logs.py",
+                "plugins/plugin_utils/_role_change/relay_logs.py",
                 "    return (\n        pointed_elsewhere(evidence, member)\n",
                 '    return "" and (\n        pointed_elsewhere(evidence, member)\n',
             ),
             Patch(
-                "plugins/module_utils/role_change/io_thread.py",
+                "plugins/module_utils/_role_change/io_thread.py",
                 '    stop = (f"STOP {names.replica_word} IO_THREAD", None)\n',
                 '    stop, start = f"STOP {names.replica_word}", f"START {names.replica_word}"\n'
                 '    return Stop([(stop, None), (f"{start} SQL_THREAD", None)], [])\n',
@@ -86,7 +86,7 @@ MUTANTS = {
         "what was received is read before the IO threads are stopped",
         (
             Patch(
-                "plugins/plugin_utils/role_change/readings.py",
+                "plugins/plugin_utils/_role_change/readings.py",
                 '    if member.info is None or "gtid" not in stopped:\n',
                 '    if member.info is None or "gtid" in stopped:\n',
             ),
@@ -113,12 +113,12 @@ MUTANTS = {
         " and the second look at what only it has is left out",
         (
             Patch(
-                "plugins/plugin_utils/role_change/errant.py",
+                "plugins/plugin_utils/_role_change/errant.py",
                 "        if phantoms:\n",
                 "        if phantoms and not old.gtids:\n",
             ),
             Patch(
-                "plugins/plugin_utils/plans/replication_problems.py",
+                "plugins/plugin_utils/_plans/replication_problems.py",
                 "    own = seed.strangers(member, source)\n    if own:\n",
                 "    own = seed.strangers(member, source)\n    if own and not source:\n",
             ),

@@ -8,7 +8,7 @@ import textwrap
 from html import escape
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import certificate
 
 from proving.cycle import REFUSED, lies
 from proving.faults import FAULTS

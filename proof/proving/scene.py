@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import lock_holder
 
 from proving.machines import BEGUN, PATIENCE, REPLICAS, Machine, Machines, Writers
 from support.eventually import eventually

@@ -7,7 +7,7 @@ import pathlib
 import statistics
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.certificate import PROVEN
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.certificate import PROVEN
 
 from proving.back import failed
 from proving.cycle import REFUSED, WRONG, lies, names, wrong

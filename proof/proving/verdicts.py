@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import certificate
 
 # A certificate's times have no fractions.
 WHOLE_SECONDS = 1

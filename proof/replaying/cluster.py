@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 import pymysql
-from ansible_collections.dbre.semisync.plugins.module_utils.server import versions
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server import versions
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 from support.clients.keep_writing import connect
 from support.dying import UNITS

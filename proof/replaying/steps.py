@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import lock_holder
 
 from replaying.cluster import TIMEOUTS, Cluster, Row
 from support.consents import by_consent

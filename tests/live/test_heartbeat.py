@@ -7,7 +7,7 @@ import json
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import kinds_heartbeat
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import kinds_heartbeat
 
 from support import live_hosts
 from support.eventually import eventually

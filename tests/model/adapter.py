@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import journal
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     beat_looks,
     beats,
     cases,

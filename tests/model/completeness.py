@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import certificate
 
 from model import stories
 from model.adapter import Verdict

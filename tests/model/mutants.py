@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
-from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import PASSED
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.outcomes import PASSED
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     assumptions,
     beat_looks,
     beats,

@@ -9,8 +9,8 @@ import subprocess
 import sys
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare, read_only_start
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._rejoin import prepare, read_only_start
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     lock_holder,
     locks,
     read_only_dropin,
@@ -18,8 +18,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     source_rollback,
     target_part,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Case
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._checks.check import Case
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     errant,
     interrupted_switchover,
 )

@@ -11,14 +11,14 @@ import functools
 import json
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import lock_holder
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import (
     current_source,
     quarantined_hosts,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     cases,
     certificate,
     failover_outcome,
@@ -29,7 +29,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
     switchover_plan,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import peers_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.peers import peers_of
 from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -118,7 +118,7 @@ def read(server: Server) -> Any:
 
 
 def members_of(world: World) -> list[Member]:
-    """The members that are not held, each with its side, as plugin_utils/cluster.py has them."""
+    """The members that are not held, each with its side; see plugin_utils/_common/cluster."""
     first = next(iter(world.servers))
     made = []
     for host, server in world.servers.items():

@@ -10,20 +10,20 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare, read_only_start
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._rejoin import prepare, read_only_start
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     read_only_dropin,
     role_statements,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import OptionFile
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import (
     RejoinPlan,
     RejoinRecordPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import REPLICA, Names
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import quarantined_hosts
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import REPLICA, Names
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import quarantined_hosts
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import errant
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 from model.protocol_people import UUID, read

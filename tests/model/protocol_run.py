@@ -12,7 +12,7 @@ import threading
 import time as real_time
 from typing import Any, ClassVar, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     failover_replica,
     freeze,
     io_thread_resume,
@@ -25,15 +25,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     target_part,
     watchdog,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover_target import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.failover_target import (
     FailoverTarget,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import (
     FailoverPlan,
     SwitchoverPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server import attempts
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server import attempts
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 from model.protocol_world import Connection, World
 

@@ -21,8 +21,8 @@ import sys
 import time
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import errant
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records import (
     Certificate,
 )
 

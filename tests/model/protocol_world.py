@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import (
     journal_writing,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 UUID = "00000000-0000-0000-0000-00000000000%d"
 # Commits of the clients while a server takes writes, each time that it does.
@@ -232,7 +232,7 @@ class World:
 
 
 class Connection:
-    """A connection, as module_utils/server's Server: rows() understands what the parts say.
+    """A connection, as module_utils/_server's Server: rows() understands what the parts say.
 
     Args:
         pause: lets time pass; the run's clock is in it.

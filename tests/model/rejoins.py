@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import errant
 
 from model.results import BASE, server_id, uuid
 

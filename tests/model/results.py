@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     part_results,
     readings,
 )

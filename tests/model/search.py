@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import certificate
 
 from model import events, rejoins, world
 from model.adapter import Adapter, Verdict, key_of

@@ -11,9 +11,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import gtids
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     last_look,
     relay_logs,
     source_log,

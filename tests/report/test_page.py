@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chapter import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.benchmark_chapter import (
     BenchmarkChapter,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page, writability
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report import page, writability
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.report import (
     test_heartbeat_times,

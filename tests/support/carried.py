@@ -25,16 +25,16 @@ for name, content in OTHERS.items():
     sys.modules[name] = types.ModuleType(name)
     vars(sys.modules[name]).update(content)
 
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (  # noqa: E402
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog import (  # noqa: E402
     salvage,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (  # noqa: E402
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (  # noqa: E402
     roll_forward,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (  # noqa: E402
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import (  # noqa: E402
     SalvagePlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (  # noqa: E402
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import (  # noqa: E402
     Server,
 )
 

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kind import Finding
 
 from support.eventually import eventually
 from support.live_hosts import Host, inventory, playbook, words

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import (
     journal,
     journal_writing,
 )

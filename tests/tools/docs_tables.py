@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import NEVER
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import kinds, known_bad
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Kind, Variant
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import premises
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import NEVER
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import kinds, known_bad
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kind import Kind, Variant
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import premises
 
 PROJECT = Path(__file__).resolve().parents[2]
 ENGINES = {known_bad.MYSQL: "MySQL, Percona", known_bad.MARIADB: "MariaDB"}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.dbre.semisync.plugins.plugin_utils import refusal
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import refusal
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 

@@ -44,7 +44,9 @@ FOLDER = install_finder()
 
 def pytest_unconfigure():
     # What tests leave for the end of a run is not said at theirs.
-    closing = sys.modules.get("ansible_collections.dbre.semisync.plugins.plugin_utils.closing")
+    closing = sys.modules.get(
+        "ansible_collections.dbre.semisync.plugins.plugin_utils._common.closing"
+    )
     if closing is not None:
         atexit.unregister(closing.close)
     if FOLDER is not None:

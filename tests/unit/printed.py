@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.disguise import (
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.disguise import (
     Disguise,
     Lines,
     Text,

@@ -15,17 +15,17 @@ import copy
 import json
 import os
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, names, read
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils._server import channels, names, read
+from ansible_collections.dbre.semisync.plugins.module_utils._server.values import canonical_value
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import (
     Member,
     replicas_of,
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.apply import set_up_plan
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.option_lines import OTHER_SIDE
-from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.apply import set_up_plan
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.option_lines import OTHER_SIDE
 from ansible_collections.dbre.semisync.plugins.types import shapes
 
 FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")

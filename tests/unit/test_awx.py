@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.dbre.semisync.plugins.plugin_utils import settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import settings
 
 PROJECT = Path(__file__).resolve().parents[2]
 AWX = PROJECT / "extensions" / "awx"

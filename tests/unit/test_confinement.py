@@ -10,14 +10,14 @@ import os
 import re
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host import (
     file_writing,
     option_files,
     server_files,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import dropin_place
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import dropin_place
+from ansible_collections.dbre.semisync.plugins.module_utils._server import names
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import option_lines
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 DATADIR = "/var/lib/mysql"

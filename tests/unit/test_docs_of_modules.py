@@ -11,8 +11,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply, drill, gtid, removal
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import ranking
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import (
+    apply,
+    drill,
+    gtid,
+    removal,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import ranking
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 PROJECT = Path(__file__).resolve().parents[2]

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import kinds
-from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import CRITICAL
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.outcomes import CRITICAL
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import kinds
 
 from tools import docs_tables
 

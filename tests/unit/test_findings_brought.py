@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import TABLE
-from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import SEVERITIES
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.outcomes import SEVERITIES
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kinds import TABLE
 
 from support.findings import IMPOSSIBLE, Cluster, Told, brings, check_call, missing
 

@@ -53,7 +53,7 @@ def test_the_hook_fails_with_what_is_wrong(tmp_path, capsys):
     [
         ("tests/unit/test_hooks.py", "tests/unit/test_hooks.py"),
         (
-            "plugins/module_utils/replication/gtids.py",
+            "plugins/module_utils/_replication/gtids.py",
             "tests/unit/plugins/module_utils/replication/test_gtids.py",
         ),
         ("tests/tools/touched.py", "tests/unit/test_hooks.py"),
@@ -66,7 +66,7 @@ def test_a_changed_file_runs_the_tests_that_it_touches(changed, expected):
 
 
 def test_a_file_of_common_use_runs_no_more_than_the_hook_has_time_for():
-    files = touched.chosen(["tests/unit/samples.py", "plugins/plugin_utils/member.py"])
+    files = touched.chosen(["tests/unit/samples.py", "plugins/plugin_utils/_common/member.py"])
     assert 0 < len(files) <= touched.MOST_FILES
 
 

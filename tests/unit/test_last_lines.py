@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import closing
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import closing
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import (
     closing_lines,
     kinds,
     listing,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     failover_outcome,
     switchover_outcome,
 )

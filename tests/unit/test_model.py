@@ -9,7 +9,7 @@ import json
 import pathlib
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import beats
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import beats
 
 from model import adapter, events, mutants, results, search, state, stories, world, worlds
 

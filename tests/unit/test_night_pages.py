@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import kinds
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import kinds
 
 from support import pages
 

@@ -33,59 +33,62 @@ def places(pattern: str) -> list[str]:
     "pattern,place",
     [
         # A timer that undoes something on a host.
-        (r"def arm_command\(", "module_utils/host/timer.py"),
-        (r"--on-active", "module_utils/host/timer.py"),
-        (r'"list-units"', "module_utils/host/timer.py"),
+        (r"def arm_command\(", "module_utils/_host/timer.py"),
+        (r"--on-active", "module_utils/_host/timer.py"),
+        (r'"list-units"', "module_utils/_host/timer.py"),
         # An option file with which the servers' programs log in.
-        (r"def client_options\(", "module_utils/server/client_login.py"),
-        (r"\[client\]\"", "module_utils/server/client_login.py"),
-        (r"def secret_file\(", "module_utils/server/client_login.py"),
+        (r"def client_options\(", "module_utils/_server/client_login.py"),
+        (r"\[client\]\"", "module_utils/_server/client_login.py"),
+        (r"def secret_file\(", "module_utils/_server/client_login.py"),
         # What goes into the text of a statement.
-        (r"def set_statement\(", "module_utils/server/sql.py"),
-        (r"def quote\(", "module_utils/server/sql.py"),
-        (r"def quote_text\(", "module_utils/server/sql.py"),
-        (r"replace\(.`., .``.\)", "module_utils/server/sql.py"),
-        (r"def canonical_value\(", "module_utils/server/values.py"),
+        (r"def set_statement\(", "module_utils/_server/sql.py"),
+        (r"def quote\(", "module_utils/_server/sql.py"),
+        (r"def quote_text\(", "module_utils/_server/sql.py"),
+        (r"replace\(.`., .``.\)", "module_utils/_server/sql.py"),
+        (r"def canonical_value\(", "module_utils/_server/values.py"),
         # What says whether a commit is on the disk.
-        (r'"sync_binlog",\s+"innodb_flush_log_at_trx_commit"[\])]', "module_utils/server/names.py"),
+        (
+            r'"sync_binlog",\s+"innodb_flush_log_at_trx_commit"[\])]',
+            "module_utils/_server/names.py",
+        ),
         # The drivers' exceptions.
-        (r"share no exception class", "module_utils/server/errors.py"),
+        (r"share no exception class", "module_utils/_server/errors.py"),
         # Waiting until something is so.
-        (r"def wait_until\(", "module_utils/host/clock.py"),
+        (r"def wait_until\(", "module_utils/_host/clock.py"),
         # How long something still takes.
-        (r"\} left\"", "plugin_utils/progress.py"),
+        (r"\} left\"", "plugin_utils/_common/progress.py"),
         # Counters and figures.
-        (r"def rises\(", "module_utils/server/values.py"),
-        (r"def median\(", "module_utils/bench/statistics.py"),
-        (r"def stdev\(", "module_utils/bench/statistics.py"),
+        (r"def rises\(", "module_utils/_server/values.py"),
+        (r"def median\(", "module_utils/_bench/statistics.py"),
+        (r"def stdev\(", "module_utils/_bench/statistics.py"),
         # A canary row.
-        (r"INSERT INTO \{table\} \(details", "module_utils/canary/canary_rows.py"),
+        (r"INSERT INTO \{table\} \(details", "module_utils/_canary/canary_rows.py"),
         # A row of the journal.
         (
             r"INSERT INTO \{table\}\", table=\(schema, TABLE",
-            "module_utils/replication/journal_writing.py",
+            "module_utils/_replication/journal_writing.py",
         ),
         # A process that outlives its module.
-        (r"os\.setsid\(", "module_utils/host/detached.py"),
-        (r"os\.devnull, os\.O_RDWR", "module_utils/host/detached.py"),
-        (r"syslog\.openlog\(", "module_utils/host/detached.py"),
+        (r"os\.setsid\(", "module_utils/_host/detached.py"),
+        (r"os\.devnull, os\.O_RDWR", "module_utils/_host/detached.py"),
+        (r"syslog\.openlog\(", "module_utils/_host/detached.py"),
         # A list of statements.
         (
             r"for statement, arguments in \w+:\s+(self\.)?\w+\.rows\(statement, arguments\)",
-            "module_utils/server/connection.py",
+            "module_utils/_server/connection.py",
         ),
         # A login to another member.
-        (r"connect_to\(\s+there\.host", "module_utils/role_change/log_in.py"),
+        (r"connect_to\(\s+there\.host", "module_utils/_role_change/log_in.py"),
         # The state of a change of roles, and what became of it.
-        (r'"begun", "done", "undone"', "module_utils/replication/journal.py"),
-        (r'"refused"', "module_utils/replication/journal.py"),
+        (r'"begun", "done", "undone"', "module_utils/_replication/journal.py"),
+        (r'"refused"', "module_utils/_replication/journal.py"),
         # A time as text, and back.
-        (r"%Y-%m-%dT%H:%M:%SZ", "module_utils/host/clock.py"),
-        (r"%Y-%m-%dT%H:%M:%S\.%f", "module_utils/host/clock.py"),
-        (r"%Y-%m-%dT%H%M%S", "plugin_utils/results.py"),
-        (r"\.strptime\(words", "module_utils/host/clock.py"),
+        (r"%Y-%m-%dT%H:%M:%SZ", "module_utils/_host/clock.py"),
+        (r"%Y-%m-%dT%H:%M:%S\.%f", "module_utils/_host/clock.py"),
+        (r"%Y-%m-%dT%H%M%S", "plugin_utils/_common/results.py"),
+        (r"\.strptime\(words", "module_utils/_host/clock.py"),
         # Round trips.
-        (r"def parse_ping\(", "module_utils/bench/ping.py"),
+        (r"def parse_ping\(", "module_utils/_bench/ping.py"),
     ],
 )
 def test_it_is_done_in_one_place(pattern: str, place: str) -> None:
@@ -121,14 +124,14 @@ def test_exceptions_end_in_error() -> None:
 
 
 ENGINES = ("mariadb", "is_mariadb", "mysql", "is_mysql", "percona")
-GTIDS = "module_utils/replication/gtids.py"
+GTIDS = "module_utils/_replication/gtids.py"
 # What cuts a text at a colon beside it: addresses with a port, and a qdisc's handle.
 COLONS = {
     GTIDS,
-    "module_utils/answer/answer_layout.py",
-    "plugin_utils/plans/answer.py",
-    "module_utils/bench/netem/safeguards.py",
-    "module_utils/server/connection.py",
+    "module_utils/_answer/answer_layout.py",
+    "plugin_utils/_plans/answer.py",
+    "module_utils/_bench/netem/safeguards.py",
+    "module_utils/_server/connection.py",
 }
 
 

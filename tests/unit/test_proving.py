@@ -12,7 +12,7 @@ import subprocess
 from xml.etree import ElementTree
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import certificate
 from jsonschema import Draft202012Validator
 
 from proving import evidence, picture, readers, short, table

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import OUTCOMES
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.outcomes import OUTCOMES
 
 PROJECT = Path(__file__).resolve().parents[2]
 PLUGINS = sorted((PROJECT / "plugins").rglob("*.py"))
@@ -111,7 +111,7 @@ def test_processes_are_forked_by_hand_in_two_files_at_most():
         for path in code
         if any(is_fork(node) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     ]
-    assert "plugins/module_utils/host/detached.py" in forks and len(forks) <= 2, forks
+    assert "plugins/module_utils/_host/detached.py" in forks and len(forks) <= 2, forks
 
 
 def is_literal(node: ast.AST) -> bool:

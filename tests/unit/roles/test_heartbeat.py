@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pymysql
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import (
+from ansible_collections.dbre.semisync.plugins.module_utils._heartbeat import (
     beat_place,
     beat_units,
     rows,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 ROLES = Path(__file__).resolve().parents[3] / "roles"
 sys.path.insert(0, str(ROLES / "answer" / "files"))

@@ -8,11 +8,11 @@ import json
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.action.semisync_advise import ActionModule
-from ansible_collections.dbre.semisync.plugins.plugin_utils import closing
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.advice_chapter import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.advice_chapter import (
     AdviceChapter,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page, plots
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import closing
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report import page, plots
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.actions import runner
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.bench.test_advice import (

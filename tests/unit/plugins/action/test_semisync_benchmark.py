@@ -12,7 +12,7 @@ from unittest import mock
 
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleError
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_context import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.benchmark_context import (
     CLIENT_FILE,
 )
 

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.action.semisync_restart import ActionModule
-from ansible_collections.dbre.semisync.plugins.plugin_utils import lifeline
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import lifeline
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.actions import runner
 

@@ -13,8 +13,8 @@ import pytest
 import yaml
 from ansible.errors import AnsibleActionFail
 from ansible_collections.dbre.semisync.plugins.action import semisync_verdict
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.drill import drill_plan
-from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.drill import drill_plan
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.actions import runner
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 from ansible_collections.dbre.semisync.plugins.modules import semisync_account
 
 PARAMS = {"user": "repl", "host": "%", "password": "p", "require_ssl": False}

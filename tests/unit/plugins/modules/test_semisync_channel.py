@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 from ansible_collections.dbre.semisync.plugins.modules import semisync_channel
 
 IN_FILE = "7\nmysql-bin.000001\n4\ndb1\nrepl\nof the file\n3306\n1\n"

@@ -8,10 +8,10 @@ from __future__ import annotations
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import (
     LastWordsPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import LogFiles
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import LogFiles
 from ansible_collections.dbre.semisync.plugins.modules import semisync_last_words
 
 # A host without systemd and without programs.

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import load_tools, validity
-from ansible_collections.dbre.semisync.plugins.module_utils.server import client_login
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import load_tools, validity
+from ansible_collections.dbre.semisync.plugins.module_utils._server import client_login
 from ansible_collections.dbre.semisync.plugins.modules import semisync_load
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import suite
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import suite
 
 
 def test_the_tools_login_file_is_for_its_owner_only(tmp_path, monkeypatch):

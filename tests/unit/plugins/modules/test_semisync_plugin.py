@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server import names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.modules import semisync_plugin
 
 NEW = names.Names("mysql", (9, 7, 4))

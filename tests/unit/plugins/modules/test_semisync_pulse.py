@@ -9,8 +9,8 @@ import os
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.canary import pulse
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._canary import pulse
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.modules import semisync_pulse
 
 ROW = {"at": 1.0, "latency_ms": 2.0, "status": "ON", "clients": 1, "yes_tx": 1, "no_tx": 0}

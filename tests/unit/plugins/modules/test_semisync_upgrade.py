@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.modules import semisync_upgrade
-from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import restart_steps
+from ansible_collections.dbre.semisync.plugins.plugin_utils._rolling import restart_steps
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ import types
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
     cluster,
     plan_goals,
     refusal,
     settings,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import LOST
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import problems
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 READ: dict[str, Any] = {"variables": {}, "channel": None, "engine": "mysql"}

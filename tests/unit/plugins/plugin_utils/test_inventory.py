@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import inventory
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import inventory
 
 HOSTS = ["db1", "db2", "db3"]
 OURS = {"semisync_source": ["db1"], "semisync_replica": ["db2", "db3"]}

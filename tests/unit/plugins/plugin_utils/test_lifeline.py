@@ -15,7 +15,9 @@ from unittest import mock
 
 import pytest
 
-lifeline = pytest.importorskip("ansible_collections.dbre.semisync.plugins.plugin_utils.lifeline")
+lifeline = pytest.importorskip(
+    "ansible_collections.dbre.semisync.plugins.plugin_utils._common.lifeline"
+)
 
 TIMER = "semisync-setting-1795271384112.timer"
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import progress
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import progress
 
 
 @pytest.mark.parametrize(

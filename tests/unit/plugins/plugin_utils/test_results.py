@@ -10,7 +10,7 @@ import os
 import stat
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import results
 
 MOMENT = datetime.datetime(2026, 11, 21, 11, 48, 47, 759394, tzinfo=datetime.UTC)
 

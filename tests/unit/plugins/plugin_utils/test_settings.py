@@ -7,7 +7,7 @@ from __future__ import annotations
 import typing
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import setting_keys, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import setting_keys, settings
 
 SPECS = settings.public_variables()
 TABLE = settings.TABLE
@@ -51,7 +51,7 @@ def judged(name, value):
 
 def test_every_public_variable_has_a_row_and_every_row_a_variable():
     # Its default, its spec and its line in the role's README are compared by check_roles.py.
-    assert sorted(set(SPECS) - set(TABLE)) == [], "no row in plugin_utils/setting_rows.py"
+    assert sorted(set(SPECS) - set(TABLE)) == [], "no row in plugin_utils/_common/setting_rows.py"
     assert sorted(set(TABLE) - set(SPECS)) == [], "no argument spec in roles/*/meta"
 
 

@@ -9,7 +9,7 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.playbook.play_context import PlayContext
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import connection_loader
-from ansible_collections.dbre.semisync.plugins.plugin_utils.unreachable import Reaching
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.unreachable import Reaching
 
 UNPARSED = {"failed": True, "_ansible_parsed": False, "msg": "no JSON", "rc": 1}
 GONE = {"rc": 1, "stdout": "", "stderr": "Error response from daemon:\n Container is not running"}

@@ -10,7 +10,7 @@ import json
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import ResultStore
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.verdict_store import ResultStore
 
 NOON = datetime.datetime(2026, 11, 24, 12, tzinfo=datetime.UTC)
 LATER = NOON + datetime.timedelta(hours=1)

@@ -12,8 +12,8 @@ import subprocess
 import threading
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout, units
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names
+from ansible_collections.dbre.semisync.plugins.module_utils._answer import answer_layout, units
+from ansible_collections.dbre.semisync.plugins.module_utils._server import names
 
 WANTED = {"port": 8008, "address": "", "schema": "important", "begins": True, "peers": ["db2:8008"]}
 EVERYBODY: dict[str, list[str]] = {"allow": [], "filter": []}

@@ -10,8 +10,8 @@ import pwd
 import stat
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import set_up
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._answer import set_up
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 ME = pwd.getpwuid(os.getuid()).pw_name
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench import ping
+from ansible_collections.dbre.semisync.plugins.module_utils._bench import ping
 
 PING = """PING 10.99.0.11 (10.99.0.11) 56(84) bytes of data.
 64 bytes from 10.99.0.11: icmp_seq=1 ttl=64 time=91.3 ms

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench import sampling
+from ansible_collections.dbre.semisync.plugins.module_utils._bench import sampling
 
 
 def session(number: int, command: str, seconds: int = 0, user: str = "shop") -> dict[str, object]:

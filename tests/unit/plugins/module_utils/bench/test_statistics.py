@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench import statistics
+from ansible_collections.dbre.semisync.plugins.module_utils._bench import statistics
 
 
 @pytest.mark.parametrize(

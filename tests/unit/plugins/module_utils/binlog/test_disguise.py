@@ -14,17 +14,17 @@ import struct
 from pathlib import Path
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog import (
     errant,
     events,
     log_transactions,
     row_conflicts,
     zstd,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.disguise import Disguise, Lines
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.logged_gtids import History
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.session import Session
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.disguise import Disguise, Lines
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.logged_gtids import History
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.session import Session
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import gtids
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 SERVERS = ["mysql-9.7", "mariadb-10.11"]

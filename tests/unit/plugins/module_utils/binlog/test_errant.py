@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import errant
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.errant import Phantoms
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import (
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog import errant
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.errant import Phantoms
+from ansible_collections.dbre.semisync.plugins.module_utils._replication.gtids import (
     MariadbGtids,
     MysqlGtids,
 )

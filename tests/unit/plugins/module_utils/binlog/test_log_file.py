@@ -7,7 +7,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import (
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.log_file import (
     HEADER,
     START_ENCRYPTION,
     walk,

@@ -10,9 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_transactions, salvage
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_transactions import TailError
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import kind_by_text
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog import log_transactions, salvage
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.log_transactions import (
+    TailError,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils._replication.gtids import kind_by_text
 from ansible_collections.dbre.semisync.tests.unit import printed as of_log
 from ansible_collections.dbre.semisync.tests.unit import samples
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_transactions import TailError
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.logged_gtids import History
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import (
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.log_transactions import (
+    TailError,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.logged_gtids import History
+from ansible_collections.dbre.semisync.plugins.module_utils._replication.gtids import (
     MariadbGtids,
     MysqlGtids,
     kind_of,

@@ -10,11 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog import (
     log_transactions,
     row_conflicts,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import replay
+from ansible_collections.dbre.semisync.plugins.module_utils._rejoin import replay
 from ansible_collections.dbre.semisync.tests.unit import printed as of_log
 from ansible_collections.dbre.semisync.tests.unit import samples
 

@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access, salvage
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog import log_access, salvage
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.log_files import LogFiles
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.binlog.test_log_file import (
     event,

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.canary import canary_rows as rows
-from ansible_collections.dbre.semisync.plugins.module_utils.server import sql
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
+from ansible_collections.dbre.semisync.plugins.module_utils._canary import canary_rows as rows
+from ansible_collections.dbre.semisync.plugins.module_utils._server import sql
+from ansible_collections.dbre.semisync.plugins.module_utils._server.values import rises
 
 
 @pytest.mark.parametrize(

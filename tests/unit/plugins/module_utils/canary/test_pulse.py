@@ -7,8 +7,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.canary import pulse
-from ansible_collections.dbre.semisync.plugins.module_utils.canary.canary_rows import MARK
+from ansible_collections.dbre.semisync.plugins.module_utils._canary import pulse
+from ansible_collections.dbre.semisync.plugins.module_utils._canary.canary_rows import MARK
 
 BEFORE = {"status": "ON", "clients": "1", "yes_tx": "7", "no_tx": "0", "no_times": "0"}
 

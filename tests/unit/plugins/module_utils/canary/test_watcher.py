@@ -8,7 +8,7 @@ import time
 import uuid
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.canary import wait, watcher
+from ansible_collections.dbre.semisync.plugins.module_utils._canary import wait, watcher
 
 SERVER = {"login_unix_socket": "/run/mysqld/mysqld.sock", "login_port": 3306}
 

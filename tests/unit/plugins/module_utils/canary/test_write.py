@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.canary import write
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._canary import write
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 NAMES = Names("mysql", (9, 7, 4))
 COLUMNS = [{"name": name} for name in ("id", "details", "happened")]

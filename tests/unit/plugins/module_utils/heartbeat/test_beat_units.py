@@ -7,10 +7,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
-from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_place, beat_units
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.read import SERVER_VARIABLES
+from ansible_collections.dbre.semisync.plugins.module_utils._answer import answer_layout
+from ansible_collections.dbre.semisync.plugins.module_utils._heartbeat import beat_place, beat_units
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.read import SERVER_VARIABLES
 
 PROGRAMS = {"program": "program\n", "answer": "answer\n", "places": "places\n"}
 VARIABLES = {"performance_schema": "ON", "socket": "/run/x.sock", "port": "3307"}

@@ -8,9 +8,9 @@ import json
 import re
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import rows
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._heartbeat import rows
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 FACTS = {
     "enabled": "ON",

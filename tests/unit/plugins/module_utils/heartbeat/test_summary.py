@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import rows, summary
+from ansible_collections.dbre.semisync.plugins.module_utils._heartbeat import rows, summary
 
 
 def beat(second, status="ON", no_tx=0, server="u1", uptime=None, enabled="ON"):

@@ -8,7 +8,7 @@ import operator
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
+from ansible_collections.dbre.semisync.plugins.module_utils._host import clock
 
 
 @pytest.fixture

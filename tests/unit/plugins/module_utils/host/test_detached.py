@@ -12,7 +12,7 @@ import syslog
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import detached
+from ansible_collections.dbre.semisync.plugins.module_utils._host import detached
 
 
 def appears(path, seconds=10.0):

@@ -8,7 +8,7 @@ import gzip
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import file_writing, files
+from ansible_collections.dbre.semisync.plugins.module_utils._host import file_writing, files
 
 
 def test_any_byte_becomes_text(tmp_path):

@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.module_utils._host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils._server import values
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 # `mysqld --print-defaults` of Debian's MySQL 9.7.4, with site.yml's drop-in.

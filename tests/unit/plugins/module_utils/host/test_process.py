@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host import (
     option_files,
     option_reader,
     process,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import server_files
+from ansible_collections.dbre.semisync.plugins.module_utils._host import server_files
 
 JOURNAL = {"path": "", "inode": None, "size": None}
 

@@ -11,8 +11,8 @@ import threading
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import socket_peer
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import io_thread_resume
+from ansible_collections.dbre.semisync.plugins.module_utils._host import socket_peer
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import io_thread_resume
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
 STRANGER = 54321

@@ -7,9 +7,9 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import temporary_settings
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import safeguards
-from ansible_collections.dbre.semisync.plugins.module_utils.host import timer, unit
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import temporary_settings
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem import safeguards
+from ansible_collections.dbre.semisync.plugins.module_utils._host import timer, unit
 
 LISTED = """\
   dbre-semisync-rescue-1795271384112.timer loaded active waiting Starts mysql, which a drill stopped

@@ -10,12 +10,12 @@ import subprocess
 import tempfile
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host import (
     process,
     server_options,
     trust,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils._host.clock import wait_until
 
 MYSQL = 54321
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import subprocess
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import timer, unit
+from ansible_collections.dbre.semisync.plugins.module_utils._host import timer, unit
 
 # systemd 260, a server that a drill stopped and started.
 SHOWN = """LoadState=loaded

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import unit_exit
+from ansible_collections.dbre.semisync.plugins.module_utils._host import unit_exit
 
 
 def printed(**changes):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import (
     RejoinPlan,
 )
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import HEADER, PLAIN
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import lost_power
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.log_file import HEADER, PLAIN
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.log_files import LogFiles
+from ansible_collections.dbre.semisync.plugins.module_utils._rejoin import lost_power
 
 STOP, ROTATE, QUERY = 3, 4, 2
 BOOT = 5000

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import PLAIN
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import offline_server
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog.log_file import PLAIN
+from ansible_collections.dbre.semisync.plugins.module_utils._rejoin import offline_server
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import gtids
 
 # The head, and some lines of the end, as Debian's MariaDB 10.11.19 and MySQL 9.7.4 print them.
 MARIADB = """mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)

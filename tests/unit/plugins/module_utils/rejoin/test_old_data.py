@@ -10,7 +10,7 @@ import subprocess
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import old_data
+from ansible_collections.dbre.semisync.plugins.module_utils._rejoin import old_data
 
 from unit.plugins.module_utils.rejoin.rejoin_plans import PLAN
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare, read_only_start
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import scheduled_events
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._rejoin import prepare, read_only_start
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import scheduled_events
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import OptionFile
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 from unit.plugins.module_utils.rejoin.rejoin_plans import PLAN
 

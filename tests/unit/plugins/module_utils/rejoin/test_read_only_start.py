@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import process, server_options
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host import process, server_options
+from ansible_collections.dbre.semisync.plugins.module_utils._rejoin import (
     offline_server,
     read_only_start,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import read_only_dropin
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import HoldPlan
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import read_only_dropin
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import OptionFile
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import HoldPlan
 
 
 class FailedError(Exception):

@@ -9,8 +9,8 @@ import contextlib
 import json
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import account
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import account
+from ansible_collections.dbre.semisync.plugins.module_utils._server import names
 
 # What MySQL 9.7.4 and MariaDB 10.11.19 kept of these passwords.
 KEPT = [

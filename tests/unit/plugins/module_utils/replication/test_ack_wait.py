@@ -7,8 +7,8 @@ from __future__ import annotations
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import ack_wait
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import ack_wait
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 CLOCK = 1790000000.5
 STATUSES = ("yes_tx", "no_tx", "wait_sessions", "status")

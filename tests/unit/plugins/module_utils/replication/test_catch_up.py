@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import catch_up
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import catch_up
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 UUID = "91c92dd4-e5a0-11f1-9b95-0242ac130002"
 NAMES = Names("mysql", (9, 7, 0))

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import channel
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import channel
+from ansible_collections.dbre.semisync.plugins.module_utils._server import names
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 PARAMS = {

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import channel_run
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import channel_run
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 REFUSED = "error connecting to source: Can't connect (111)"

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication.gtids import (
     MariadbGtids,
     MysqlGtids,
     kind_by_text,

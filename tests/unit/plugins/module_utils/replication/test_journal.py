@@ -7,12 +7,12 @@ from __future__ import annotations
 import datetime
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import (
     journal,
     journal_writing,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 ENTRY = journal_writing.Entry(
     "switchover", "abc", "done", "db1", "db2", "uuid1", "uuid2", "uuid1:1-7"

@@ -8,10 +8,10 @@ import time
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import settings_rollback
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import setting_change_rows
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import settings_rollback
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import setting_change_rows
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 NAMES = Names("mysql", (9, 7, 4))
 PARAMS = {

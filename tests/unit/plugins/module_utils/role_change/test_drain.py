@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import ClassVar
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     drain,
     io_thread,
     io_thread_resume,
     locks,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import FailoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 UUID = "91c92dd4-e5a0-11f1-9b95-0242ac130002"
 NAMES = Names("mysql", (9, 7, 0), ())

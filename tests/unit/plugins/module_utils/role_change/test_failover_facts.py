@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import failover_facts
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import failover_facts
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import (
     FirstLookPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 
 def test_a_server_that_breaks_off_meanwhile_is_said_so(monkeypatch):

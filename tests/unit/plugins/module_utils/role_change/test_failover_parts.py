@@ -13,8 +13,8 @@ import types
 from typing import Any, ClassVar, cast
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     drain,
     failover_replica,
     failover_target,
@@ -28,8 +28,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     read_only_dropin,
     watchdog,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import FailoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.role_change.dead_source import (  # noqa: E501
     DeadSource,
 )

@@ -9,9 +9,9 @@ import threading
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import freeze
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import freeze
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 MYSQL, MARIADB = Names("mysql", (8, 4, 0), []), Names("mariadb", (10, 11, 0), [])
 

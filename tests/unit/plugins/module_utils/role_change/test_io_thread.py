@@ -8,16 +8,16 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     io_thread,
     io_thread_resume,
     lock_holder,
     trials,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import run_steps
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import IoThreadPlan
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import run_steps
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.role_change.dead_source import (  # noqa: E501
     DeadSource,
 )

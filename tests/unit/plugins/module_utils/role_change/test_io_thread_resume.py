@@ -11,7 +11,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import io_thread_resume
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import io_thread_resume
 
 
 def module_of(port):

@@ -11,7 +11,7 @@ import os
 import re
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import last_words
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import last_words
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 NOTHING = {"shutdown": False, "off": False, "dumps": [], "started": False}

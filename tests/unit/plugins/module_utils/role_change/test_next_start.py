@@ -10,16 +10,16 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     cleanup,
     next_start,
     read_only_dropin,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     plan as plans,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import OptionFile
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 MYSQL, MARIADB = Names("mysql", (9, 7, 4)), Names("mariadb", (11, 8))
 # What a fence itself makes the reader print.

@@ -10,15 +10,15 @@ import json
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import look_plan, plan
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import look_plan, plan
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import (
     LastWordsPlan,
     OptionFile,
     Peer,
     PlanError,
     ReachPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import (
     FailoverPlan,
     FormerLookPlan,
     LogFiles,

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import plugin_names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import plugin_names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 MYSQL = Names("mysql", (8, 4, 3))
 OLD, NEW = MYSQL.called("old"), MYSQL.called("new")

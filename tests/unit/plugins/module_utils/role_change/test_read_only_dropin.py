@@ -9,12 +9,12 @@ import os
 from typing import Any, cast
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import files, option_files
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host import files, option_files
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     dropin_place,
     read_only_dropin,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import OptionFile
 
 
 def test_a_drop_in_of_its_own_comes_and_goes(tmp_path):

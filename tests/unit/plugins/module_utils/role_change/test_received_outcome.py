@@ -10,12 +10,12 @@ from __future__ import annotations
 import threading
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host.files import read_text
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     received_outcome,
     traces,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 MYSQL, MARIADB = Names("mysql", (8, 4, 0), ()), Names("mariadb", (10, 11, 0), ())
 

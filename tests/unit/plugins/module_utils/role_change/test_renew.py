@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     participant,
     replica_part,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import (
     OptionFile,
     Peer,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import (
     ChannelTls,
     SwitchoverPlan,
 )

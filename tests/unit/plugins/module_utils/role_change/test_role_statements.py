@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 MYSQL = Names("mysql", (9, 7, 4), ["rpl_semi_sync_source"])
 OLD = Names("mysql", (5, 6, 21), ["rpl_semi_sync_master"])

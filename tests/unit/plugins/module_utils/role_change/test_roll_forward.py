@@ -8,9 +8,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_transactions
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import roll_forward
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
+from ansible_collections.dbre.semisync.plugins.module_utils._binlog import log_transactions
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import roll_forward
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.participant import (
     AbortError,
 )
 

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder, locks
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import lock_holder, locks
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 
 class Server:

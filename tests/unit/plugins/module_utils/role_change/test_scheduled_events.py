@@ -9,11 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     cleanup,
     scheduled_events,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 MYSQL, OLD_MYSQL, MARIADB = (
     Names("mysql", (9, 7, 4)),

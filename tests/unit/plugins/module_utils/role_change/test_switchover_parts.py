@@ -12,7 +12,7 @@ import time
 from typing import Any, ClassVar, cast
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     log_in,
     look_plan,
     part_run,
@@ -26,9 +26,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     target_part,
     watchdog,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SwitchoverPlan
-from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import SwitchoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils._server import disk_space
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.role_change.world import (
     Connection,
     World,

@@ -11,14 +11,14 @@ import time
 from typing import ClassVar
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     log_in,
     trials,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import (
     Place,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 
 class Module:

@@ -12,11 +12,11 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.watchdog import (
     REPORT,
     Watchdog,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space
+from ansible_collections.dbre.semisync.plugins.module_utils._server import disk_space
 
 
 @pytest.fixture(name="logged")

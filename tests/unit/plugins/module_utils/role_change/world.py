@@ -10,7 +10,7 @@ import re
 import threading
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 UUID = "00000000-0000-0000-0000-00000000000%d"
 

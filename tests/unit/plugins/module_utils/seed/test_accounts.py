@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import accounts
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 
 class Server:

@@ -8,8 +8,8 @@ import os
 import subprocess
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import backup, folders, replica
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.seed_error import SeedError
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import backup, folders, replica
+from ansible_collections.dbre.semisync.plugins.module_utils._seed.seed_error import SeedError
 
 MYSQL = 54321
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import replica
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.seed_error import SeedError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import replica
+from ansible_collections.dbre.semisync.plugins.module_utils._seed.seed_error import SeedError
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 
 class Server:

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import copying
-from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import copying
+from ansible_collections.dbre.semisync.plugins.module_utils._server import values
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 
 @pytest.mark.parametrize("method,refused", [("clone", True), ("dump", True), ("backup", False)])

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import folders
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import folders
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker, marker_writing
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import marker, marker_writing
 
 
 def test_a_marker_is_whole_and_held_once(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ import time
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.lookup.seed_keys import LookupModule
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import sender, stream
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import sender, stream
 
 KEYS = LookupModule().run([])[0]
 OTHER = LookupModule().run([])[0]

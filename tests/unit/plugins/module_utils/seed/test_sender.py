@@ -7,8 +7,8 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import stream
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.sender import (
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import stream
+from ansible_collections.dbre.semisync.plugins.module_utils._seed.sender import (
     Copied,
     command,
     serve,

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import stream
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import stream
 
 
 class Pipe:

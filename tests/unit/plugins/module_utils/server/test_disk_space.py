@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server import disk_space
+from ansible_collections.dbre.semisync.plugins.module_utils._server import disk_space
 
 MB = 2**20
 

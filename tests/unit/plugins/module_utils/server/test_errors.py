@@ -10,8 +10,8 @@ import threading
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
+from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import (
     SERVER_LOST,
     ServerError,
     answers_within,

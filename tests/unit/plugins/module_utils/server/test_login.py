@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server import client_login, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server import client_login, login
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 PARAMS = {
     "login_unix_socket": "/run/mysqld/mysqld.sock",

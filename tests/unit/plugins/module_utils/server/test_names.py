@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names
+from ansible_collections.dbre.semisync.plugins.module_utils._server import names
 
 OLD_PAIR = (
     ("rpl_semi_sync_master", "semisync_master.so"),

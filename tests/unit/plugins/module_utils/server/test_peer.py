@@ -10,8 +10,8 @@ import struct
 import threading
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login, peer
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._server import login, peer
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 PASSWORD = "the replication password"
 SSL = 0x800

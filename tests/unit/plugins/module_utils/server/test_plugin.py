@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names, plugin
+from ansible_collections.dbre.semisync.plugins.module_utils._server import names, plugin
 
 NEW, OLD = names.Names("mysql", (9, 7, 4)), names.Names("mysql", (5, 7, 44))
 BUILT_IN = names.Names("mariadb", (10, 11, 19))

@@ -7,8 +7,8 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import state_wait
-from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import state_wait
+from ansible_collections.dbre.semisync.plugins.module_utils._server import (
     channels,
     connection,
     names,

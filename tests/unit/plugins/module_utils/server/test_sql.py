@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server import sql
+from ansible_collections.dbre.semisync.plugins.module_utils._server import sql
 
 
 @pytest.mark.parametrize(

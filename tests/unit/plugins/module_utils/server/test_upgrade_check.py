@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+from ansible_collections.dbre.semisync.plugins.module_utils._server import (
     connection,
     errors,
     upgrade_check,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 
 def row(table, kind, words):

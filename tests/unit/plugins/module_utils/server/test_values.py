@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
+from ansible_collections.dbre.semisync.plugins.module_utils._server.values import (
     rises,
     same_value,
 )

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import advice
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import advice
 
 NEAR_AND_FAR = {"db2": 0.3, "db3": 30.0}
 

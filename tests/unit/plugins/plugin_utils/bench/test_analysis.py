@@ -8,7 +8,7 @@ import copy
 import json
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis, throughput_limit
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import analysis, throughput_limit
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
 
 

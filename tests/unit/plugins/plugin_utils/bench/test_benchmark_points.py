@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis, benchmark_points
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import analysis, benchmark_points
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
 
 RESTORED = {

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import commit_model
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.commit_model import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import commit_model
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.commit_model import (
     AFTER_COMMIT,
     AFTER_SYNC,
 )

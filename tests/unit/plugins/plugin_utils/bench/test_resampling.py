@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import resampling
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import resampling
 
 
 def test_nothing_has_no_summary():

@@ -9,8 +9,7 @@ import datetime
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import (
     analysis,
     environment,
     run_begin,
@@ -18,7 +17,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import (
     schedule,
     suite,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.progress import time_left
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.progress import time_left
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
 
 

@@ -8,7 +8,7 @@ import json
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import analysis
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
 
 jsonschema = pytest.importorskip("jsonschema")

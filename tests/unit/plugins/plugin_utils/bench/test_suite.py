@@ -7,8 +7,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import schedule, suite
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.suite_file import SuiteError
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import schedule, suite
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.suite_file import SuiteError
 
 SUITES = os.path.join(
     os.path.dirname(os.path.abspath(suite.__file__)),

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import throughput_limit
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import throughput_limit
 
 NOTHING, COMMITS, ACKNOWLEDGEMENTS = (
     throughput_limit.NOTHING,

@@ -7,8 +7,8 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.canary import watcher
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import (
+from ansible_collections.dbre.semisync.plugins.module_utils._canary import watcher
+from ansible_collections.dbre.semisync.plugins.plugin_utils._checks import (
     check,
     checkpoints,
 )

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import drill_outcome
-from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import FAILED, UNKNOWN
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.drill import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._checks import drill_outcome
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.outcomes import FAILED, UNKNOWN
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.drill import (
     announcement,
     drill_plan,
     refusals,

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog, rulebook
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import ranking
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import backlog, rulebook
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import ranking
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 SEEN = {"unit": "transactions", "left": 9000, "applied": 60, "seconds": 1.0, "busy": True}

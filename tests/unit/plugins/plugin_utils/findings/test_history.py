@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import moment_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import moment_of
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 EARLIER, LATER = "2026-11-21T10:00:00Z", "2026-11-21T10:05:00Z"

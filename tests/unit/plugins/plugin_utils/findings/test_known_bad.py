@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import known_bad
+from ansible_collections.dbre.semisync.plugins.module_utils._server.versions import parse_version
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import known_bad
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 # Every defect, at its last bad version and at the first good one.

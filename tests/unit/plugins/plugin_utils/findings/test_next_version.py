@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import server_options
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import next_version, rulebook
+from ansible_collections.dbre.semisync.plugins.module_utils._host import server_options
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import next_version, rulebook
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 

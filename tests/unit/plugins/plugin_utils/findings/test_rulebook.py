@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.outcomes import SEVERITIES
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import (
     kinds,
     kinds_heartbeat,
     kinds_lossless,
     listing,
     rulebook,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import SEVERITIES
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")

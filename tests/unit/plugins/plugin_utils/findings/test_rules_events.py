@@ -8,9 +8,9 @@ from __future__ import annotations
 import datetime
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rulebook, rules_events
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import ResultStore
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import journal
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.verdict_store import ResultStore
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import rulebook, rules_events
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 TICK = {"schema": "app", "name": "tick", "status": "ENABLED"}

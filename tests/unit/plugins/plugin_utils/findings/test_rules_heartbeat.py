@@ -7,14 +7,14 @@ from __future__ import annotations
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import journal
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import (
     rulebook,
     rules_heartbeat,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import context
-from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import context
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 

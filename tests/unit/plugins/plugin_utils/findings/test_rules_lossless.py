@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import durability_mode
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import (
     kinds_lossless,
     rulebook,
     rules_lossless,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")

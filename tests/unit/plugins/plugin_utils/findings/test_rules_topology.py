@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_topology import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import journal
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.rules_topology import (
     topology_findings,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples

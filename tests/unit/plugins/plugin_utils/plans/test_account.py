@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import account, problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import account, problems
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import units
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import answer, problems, removal
+from ansible_collections.dbre.semisync.plugins.module_utils._answer import units
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import answer, problems, removal
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ROW = {"state": "done", "operation": "switchover", "to_id": "x"}

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply, option_lines
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.server_part import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host import option_files
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import apply, option_lines
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.server_part import (
     option_file_step,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples

@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, position
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker, marker_writing
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import gtids, position
+from ansible_collections.dbre.semisync.plugins.module_utils._seed import marker, marker_writing
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.replication import (
     has_to_catch_up,
 )
 

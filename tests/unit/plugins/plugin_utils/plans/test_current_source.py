@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import current_source
 
 
 def channel(of, running="Yes", known=True, uuids=True):

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import channel, gtid_mode
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.position import reached
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply, gtid
+from ansible_collections.dbre.semisync.plugins.module_utils._host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils._replication import channel, gtid_mode
+from ansible_collections.dbre.semisync.plugins.module_utils._replication.position import reached
+from ansible_collections.dbre.semisync.plugins.module_utils._server import names
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import apply, gtid
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 A = "91c92dd4-e5a0-11f1-9b95-0242ac130002"

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_units
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import heartbeat, removal
+from ansible_collections.dbre.semisync.plugins.module_utils._heartbeat import beat_units
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.versions import parse_version
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import heartbeat, removal
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ROW = {"state": "done", "operation": "switchover", "to_id": "x"}

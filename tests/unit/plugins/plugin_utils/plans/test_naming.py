@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_source
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import naming, problems
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.apply import set_up_plan
+from ansible_collections.dbre.semisync.plugins.module_utils._host import option_files
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import rules_source
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import naming, problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.apply import set_up_plan
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 OLD = samples.settings(plugin_names="old")

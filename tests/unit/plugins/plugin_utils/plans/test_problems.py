@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import LOST
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import problems
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")

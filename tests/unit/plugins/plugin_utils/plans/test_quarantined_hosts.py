@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rulebook
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import rulebook
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import (
     current_source,
     problems,
     quarantined_hosts,

@@ -8,8 +8,8 @@ with it.
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import received_place
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import received, removal
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import received_place
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import received, removal
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 LOSSLESS = {"promise": "lossless", "timeout_ms": 604800000}

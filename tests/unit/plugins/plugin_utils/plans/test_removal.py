@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import removal
+from ansible_collections.dbre.semisync.plugins.module_utils._host import option_files
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import removal
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")

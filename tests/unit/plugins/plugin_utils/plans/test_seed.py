@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import seed
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.problems import cluster_problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import seed
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.problems import cluster_problems
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.server_part import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.server_part import (
     spending,
     spends,
 )

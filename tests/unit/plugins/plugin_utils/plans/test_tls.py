@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import server_files
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply, problems, tls
+from ansible_collections.dbre.semisync.plugins.module_utils._host import server_files
+from ansible_collections.dbre.semisync.plugins.module_utils._server import names
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import apply, problems, tls
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 PEM = "-----BEGIN CERTIFICATE-----\nMIIC\nabc=\n-----END CERTIFICATE-----\n"

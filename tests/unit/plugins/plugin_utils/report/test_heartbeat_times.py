@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import rows, summary
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
+from ansible_collections.dbre.semisync.plugins.module_utils._heartbeat import rows, summary
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report import (
     heartbeat_times,
     page,
     plots,
     plots_writability,
     writability,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.writability import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report.writability import (
     BEATS,
     DEGRADED,
     SILENT,

@@ -13,28 +13,28 @@ import os
 import re
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
     role_statements,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chapter import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.benchmark_chapter import (
     BenchmarkChapter,
     name_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report import (
     page,
     plots,
     text_failover,
     text_switchover,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report.text import (
     drill_text,
     make_overview,
     one_line,
     sections,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     cases,
     certificate,
     failover_outcome,

@@ -11,14 +11,14 @@ import json
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page, plots
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text import make_overview
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report import page, plots
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report.text import make_overview
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     methods,
     rejoin_record,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.errant import (
     CANNOT_TELL,
     CLEAN,
     PHANTOMS,

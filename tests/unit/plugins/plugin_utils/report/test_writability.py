@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report import (
     page,
     plots,
     plots_writability,
     writability,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.writability import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report.writability import (
     CLOSED,
     UNSEEN,
     WRITES,

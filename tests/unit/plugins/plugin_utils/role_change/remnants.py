@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import survivors
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import survivors
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 SOURCE = "91c92dd4-e5a0-11f1-9b95-0242ac130002"

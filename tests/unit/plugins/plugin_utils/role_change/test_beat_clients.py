@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import beat_looks, beats
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import beat_looks, beats
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change.remnants import (
     beat,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import ranking, survivors
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import ranking, survivors
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
 UUID, OWN = remnants.SOURCE, "91c92dd4-e5a0-11f1-9b95-0242ac130003"

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     cases,
     successor,
     survivors,

@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     cases,
     certificate,
     failover_outcome,

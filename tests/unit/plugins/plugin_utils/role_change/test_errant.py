@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication.gtids import MysqlGtids
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import errant
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.errant import (
     CANNOT_TELL,
     CLEAN,
     PHANTOMS,

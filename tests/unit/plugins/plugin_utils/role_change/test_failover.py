@@ -14,14 +14,14 @@ import types
 
 import pytest
 import yaml
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Peer
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
-from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import Peer
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import FailoverPlan
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
     refusal,
     results,
     verdict_store,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     cases,
     context,
     failover_plan,
@@ -30,7 +30,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     step_action,
     survivors,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.peers import (
     peers_of,
     reached,
     untried,

@@ -8,8 +8,8 @@ protocol` has found.
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host import clock
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     cases,
     certificate,
     interrupted_failover,

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._host import clock
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import current_source
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     cases,
     failover_plan,
     interrupted_failover,
@@ -16,7 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
     switchover_plan,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import peers_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.peers import peers_of
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change.remnants import (

@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import io_threads
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import io_threads
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import methods
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import methods
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.errant import (
     CANNOT_TELL,
     CLEAN,
     PHANTOMS,

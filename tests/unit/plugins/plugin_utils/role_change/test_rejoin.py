@@ -10,9 +10,9 @@ import json
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, refusal
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils._replication.gtids import MysqlGtids
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import cluster, refusal
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     context,
     quarantine,
     registered,

@@ -5,8 +5,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant, rejoin_record
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.methods import unread
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
+    errant,
+    rejoin_record,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.methods import unread
 
 
 @pytest.mark.parametrize("read_by,offered", [(None, False), ("its log", True)])

@@ -7,7 +7,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import step_action
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import step_action
 
 
 def on_host(host, last, operation="failover", step="look", planned=None):

@@ -9,8 +9,8 @@ import json
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SEE_ITS_RESULT
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_outcome
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan import SEE_ITS_RESULT
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import switchover_outcome
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 SCHEMA = os.path.join(

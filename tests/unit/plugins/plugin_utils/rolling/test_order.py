@@ -10,8 +10,11 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import replicas_of, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import (
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._rolling import (
     mark,
     order,
     restart_premises,

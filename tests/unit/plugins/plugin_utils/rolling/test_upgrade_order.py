@@ -8,17 +8,17 @@ before the first server; what it shares with a restart is in test_order.py.
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     switchover_outcome,
     switchover_premises,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils._rolling import (
     mark,
     order,
     restart_premises,
     upgrade_premises,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.rolling.test_order import (
     begun,
     cluster,

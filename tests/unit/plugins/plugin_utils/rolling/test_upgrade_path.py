@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import upgrade_path
+from ansible_collections.dbre.semisync.plugins.plugin_utils._rolling import upgrade_path
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import time
 from collections import namedtuple
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import disk_watch
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import disk_watch
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 Statvfs = namedtuple("Statvfs", "f_bavail f_frsize")
 

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import load_runs
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import load_runs
+from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 
 class Dropping:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import load_tools
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import load_tools
 
 PARAMS = {
     "login_user": "bench",

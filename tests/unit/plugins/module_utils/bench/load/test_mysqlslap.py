@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import mysqlslap
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import mysqlslap
 
 PARAMS = {
     "clients": 10,

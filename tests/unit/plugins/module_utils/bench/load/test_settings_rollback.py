@@ -11,7 +11,7 @@ import shutil
 from unittest import mock
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import (
     settings_rollback,
     temporary_settings,
 )

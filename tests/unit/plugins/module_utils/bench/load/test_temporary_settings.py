@@ -7,9 +7,9 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import temporary_settings
-from ansible_collections.dbre.semisync.plugins.module_utils.host import timer
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import temporary_settings
+from ansible_collections.dbre.semisync.plugins.module_utils._host import timer
+from ansible_collections.dbre.semisync.plugins.module_utils._server import names
 
 MYSQL = names.Names("mysql", (9, 7, 4), ["rpl_semi_sync_source"])
 OLD = names.Names("mysql", (5, 7, 30), ["rpl_semi_sync_master"])

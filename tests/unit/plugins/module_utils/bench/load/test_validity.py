@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import validity
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.load import validity
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import delay
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.delay_options import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem import delay
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem.delay_options import (
     RefusedError,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_state import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem.qdisc_state import (
     delayed,
     is_clean,
     our_netem,
     predicted_lines,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.tc_plan import plan_absent
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem.tc_plan import plan_absent
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.bench.netem import (
     test_qdisc_state,
 )

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import delay_options
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem import delay_options
 
 PARAMS = {
     "peers": ["192.0.2.11"],

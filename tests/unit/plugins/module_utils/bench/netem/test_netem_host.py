@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import netem_host
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.delay_options import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem import netem_host
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem.delay_options import (
     RefusedError,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.host import timer
+from ansible_collections.dbre.semisync.plugins.module_utils._host import timer
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.bench.netem import (
     test_qdisc_state,
 )

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import netem_reader
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem import netem_reader
 
 
 class Kernel:

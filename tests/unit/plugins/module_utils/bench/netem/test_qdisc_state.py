@@ -8,11 +8,11 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import tc_output
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.delay_options import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem import tc_output
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem.delay_options import (
     RefusedError,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_state import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem.qdisc_state import (
     choose_way,
     delay_text,
     delayed,
@@ -21,7 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_st
     predicted_lines,
     trees,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.tc_plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem.tc_plan import (
     plan_absent,
     plan_present,
 )

@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import safeguards
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.tc_plan import plan_present
-from ansible_collections.dbre.semisync.plugins.module_utils.host import timer
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem import safeguards
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem.tc_plan import plan_present
+from ansible_collections.dbre.semisync.plugins.module_utils._host import timer
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.bench.netem import (
     test_qdisc_state,
 )

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import tc_output
+from ansible_collections.dbre.semisync.plugins.module_utils._bench.netem import tc_output
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.bench.netem import captures
 
 
