@@ -126,7 +126,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.connection i
 from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Answer, Said, Variables
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        Answer,
+        Said,
+        Variables,
+    )
 
 # Seconds until a service that was just started answers.
 STARTING = 10

@@ -135,7 +135,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.names import
 from ansible_collections.dbre.semisync.plugins.module_utils._server.values import text
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Variables
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        Channel,
+        Variables,
+    )
 
 # Limit of a login that is tried, and of each of its answers.
 TRY_SECONDS = 10

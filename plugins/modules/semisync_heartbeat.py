@@ -107,7 +107,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.connection i
 from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Heartbeat, Variables
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        Heartbeat,
+        Variables,
+    )
 
 # Seconds until a service that was just started has ended, if it does.
 STARTING = 3

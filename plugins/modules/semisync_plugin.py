@@ -128,7 +128,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.read import 
 from ansible_collections.dbre.semisync.plugins.module_utils._server.sql import set_statement
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         Channel,
         Side,
         Values,

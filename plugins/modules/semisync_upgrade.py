@@ -110,7 +110,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.names import
 from ansible_collections.dbre.semisync.plugins.module_utils._server.values import canonical_value
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import TableCheck
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import TableCheck
 
 PROGRAMS = ("mariadb-upgrade", "mysql_upgrade")
 # A service that starts the server may run the program as well, which lets only one run.

@@ -30,7 +30,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import 
     switchover_plan,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.peers import peers_of
-from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow
+from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import JournalRow
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 from model.protocol_run import Fault, Run

@@ -26,7 +26,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member impor
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.apply import set_up_plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.option_lines import OTHER_SIDE
-from ansible_collections.dbre.semisync.plugins.types import shapes
+from ansible_collections.dbre.semisync.plugins.plugin_utils._types import shapes
 
 FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ansible_collections.dbre.semisync.plugins.module_utils._host.files import text_if_any
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Answer, Said
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Answer, Said
 
 PROGRAM = "/usr/local/lib/dbre-semisync/answer.py"
 PLACES = "/usr/local/lib/dbre-semisync/places.py"

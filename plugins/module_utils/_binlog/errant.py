@@ -17,7 +17,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils._replication.gtid_ty
 from ansible_collections.dbre.semisync.plugins.module_utils._replication.gtids import MariadbGtids
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import ErrantTransaction
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        ErrantTransaction,
+    )
 
 # Limits of what is shown: transactions, rows of each, characters of a line; all are counted.
 MOST, ROWS, WIDTH = 50, 20, 400

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.dbre.semisync.plugins.module_utils._server.values import rises
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Values
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Values
 
 # Root's own folder, empty after a boot: no other user can put a link there, and nothing stays for
 # ever.

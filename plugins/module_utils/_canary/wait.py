@@ -31,7 +31,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.names import
 from ansible_collections.dbre.semisync.plugins.module_utils._server.sql import filled
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Standing
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Standing
 
 POLL_SECONDS = 0.005
 # A row that arrived before the first poll has at most this many newer ones.

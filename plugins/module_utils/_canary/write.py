@@ -28,7 +28,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.sql import f
 from ansible_collections.dbre.semisync.plugins.module_utils._server.values import rises
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Values
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Values
 
 NOT_FOLLOWED = (
     "no row was written: no replica reads this server's binary log, and semi-sync is off; site.yml"

@@ -21,8 +21,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils._seed import marker
 from ansible_collections.dbre.semisync.plugins.module_utils._server import disk_space
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.received_shapes import Received
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.received_shapes import (
+        Received,
+    )
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         Backlog,
         Info,
         OnHost,

@@ -22,7 +22,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._host.files import t
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Heartbeat
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Heartbeat
 
 PROGRAM = "/usr/local/lib/dbre-semisync/heartbeat.py"
 # Not the answer's: who breaks into that over the network reads no password of this one.

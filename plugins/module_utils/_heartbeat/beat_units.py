@@ -24,7 +24,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.names import
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Step
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Variables
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Variables
 
 # Whether its account is there.
 EXISTS = ("SELECT User FROM mysql.user WHERE User = %s AND Host = %s", ACCOUNT)

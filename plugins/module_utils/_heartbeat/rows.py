@@ -23,7 +23,10 @@ if TYPE_CHECKING:
         Server,
         Step,
     )
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat, BeatFacts
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import (
+        Beat,
+        BeatFacts,
+    )
 
 TABLE = "semisync_heartbeat"
 # Its newest row under the names of pt-heartbeat's table, which exporters read.

@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.errors impor
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import (
         Beat,
         BeatGap,
         Beats,

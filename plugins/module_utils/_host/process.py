@@ -16,7 +16,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._host.files import (
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         Variables,
     )
 

@@ -24,7 +24,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._host.files import (
 from ansible_collections.dbre.semisync.plugins.module_utils._server import removed_options
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         OnHost,
         OptionFiles,
         Variables,

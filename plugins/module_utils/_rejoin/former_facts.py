@@ -45,7 +45,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.values impor
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         ErrantShown,
         FormerLook,
         LogRead,

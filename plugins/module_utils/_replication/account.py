@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Step
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Reader
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Reader
 else:
     TypedDict = dict
 

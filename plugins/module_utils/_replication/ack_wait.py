@@ -26,7 +26,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.read import 
 from ansible_collections.dbre.semisync.plugins.module_utils._server.values import text
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Calm, State, Values
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        Calm,
+        State,
+        Values,
+    )
 
 # How long, and how often, to look for acknowledgements, in seconds.
 LONGEST, PAUSE = 1.0, 0.02

@@ -23,7 +23,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.errors impor
 from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Backlog, Channel
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        Backlog,
+        Channel,
+    )
 
 # Seconds between the first look and the last, and the same if it has applied nothing by then.
 SECONDS = 1.0

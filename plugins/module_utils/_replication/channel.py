@@ -13,7 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.connection i
 from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Channel
 
 # Never give up: since MySQL 8.4 a replica stops trying after 10 attempts (MySQL 8.4 manual,
 # SOURCE_RETRY_COUNT).

@@ -29,7 +29,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.errors impor
 from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Channel
 
 POLL_SECONDS = 0.05
 # An error that is still there so long after the start is not an old one.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.dbre.semisync.plugins.module_utils._replication.gtids import MariadbGtids
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Variables
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Variables
 
 MODES = ("OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")
 CONSISTENCY = ("OFF", "WARN", "ON")

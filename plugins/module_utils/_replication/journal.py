@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.values impor
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         HeldRow,
         JournalRow,
         Past,

@@ -23,7 +23,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.read import 
 from ansible_collections.dbre.semisync.plugins.module_utils._server.values import same_value
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Variables
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Variables
 
 # Seconds that the row may wait for its acknowledgement. If the source gives up soon, wait for that:
 # then it is degraded, and reports so itself.

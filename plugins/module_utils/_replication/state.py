@@ -24,7 +24,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.connection i
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import RoleState, State
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        RoleState,
+        State,
+    )
 
 # Errors that prevent reading a server.
 UNREADABLE = (versions.UnknownServerError, errors.ServerError)

@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.channels imp
 from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         ServerState,
         State,
         WaitFor,

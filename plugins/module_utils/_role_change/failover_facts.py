@@ -35,7 +35,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.values impor
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.shapes import RoleState
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import RoleState
 
 
 def failover_facts(

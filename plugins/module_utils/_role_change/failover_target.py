@@ -60,7 +60,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.names import
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import Beat
 
 GAVE_UP = "gave-up"
 PROMOTED = "promoted"

@@ -46,7 +46,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.values impor
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Variables
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        Channel,
+        Variables,
+    )
 
 # Seconds until a server that was restarted meanwhile answers again.
 RESTART = 120

@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._host.unit_exit impo
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.shapes import ErrorLog
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import ErrorLog
 
 SHUTDOWN, OFF, DUMP, STARTING, READY = "shutdown", "off", "dump", "starting", "ready"
 # Logged only at the start.

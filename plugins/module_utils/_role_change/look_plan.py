@@ -17,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._binlog.log_files im
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-    from ansible_collections.dbre.semisync.plugins.types.shapes import ErrorLog
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import ErrorLog
 
 
 class PlanError(Exception):

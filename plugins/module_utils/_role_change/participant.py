@@ -52,7 +52,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.values impor
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Values
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Channel, Values
 
 Value = TypeVar("Value")
 # A statement that takes this many seconds is put in the timeline.

@@ -24,7 +24,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_pl
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import EventState
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import EventState
 
 # Modes of a plan, and the parts of hosts.
 SWITCH, FINISH, UNDO, APPLY, RENEW = "switch", "finish", "undo", "apply", "renew"

@@ -29,7 +29,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.sql import s
 from ansible_collections.dbre.semisync.plugins.module_utils._server.values import canonical_value
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Side, Values, Variables
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        Side,
+        Values,
+        Variables,
+    )
 
 # The replica's side first: it is the one that is on.
 SIDES: tuple[Side, ...] = (REPLICA, SOURCE)

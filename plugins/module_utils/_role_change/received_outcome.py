@@ -16,8 +16,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.connection i
 from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.received_shapes import ReceivedOutcome
-    from ansible_collections.dbre.semisync.plugins.types.shapes import RoleState, Variables
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.received_shapes import (
+        ReceivedOutcome,
+    )
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        RoleState,
+        Variables,
+    )
 
 APPLIERS = "SELECT TID AS tid FROM information_schema.PROCESSLIST WHERE COMMAND = 'Slave_SQL'"
 SETTINGS = "/etc/dbre-semisync/received-%s.json"

@@ -19,8 +19,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils._role_change import 
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.received_shapes import Received
-    from ansible_collections.dbre.semisync.plugins.types.shapes import OnHost
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.received_shapes import (
+        Received,
+    )
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import OnHost
 
 PROGRAM = "/usr/local/lib/dbre-semisync/received.py"
 STEM = "zz-dbre-semisync-received"

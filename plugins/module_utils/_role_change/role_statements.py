@@ -28,7 +28,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.sql import (
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import ScheduledEvent, Side
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        ScheduledEvent,
+        Side,
+    )
 
 # An event that its source's server is to run (MySQL manual, "The INFORMATION_SCHEMA EVENTS Table").
 ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")

@@ -24,7 +24,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.names import
 from ansible_collections.dbre.semisync.plugins.module_utils._server.values import text
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import ScheduledEvent
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import ScheduledEvent
 
 ENABLED, DISABLED = "ENABLED", "DISABLED"
 

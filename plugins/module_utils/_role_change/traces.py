@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.errors impor
 from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import Beat
 
 # How many of the newest beats are read: a judge needs the last few.
 NEWEST = 60

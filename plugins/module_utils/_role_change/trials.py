@@ -21,7 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.peer import 
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.shapes import RoleState
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import RoleState
 
 # Seconds that a host may take to answer before it counts as gone.
 ANSWER = 2

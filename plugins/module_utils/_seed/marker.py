@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import SeedMarker
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import SeedMarker
 
 Connected = TypeVar("Connected")
 

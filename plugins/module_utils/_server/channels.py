@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.dbre.semisync.plugins.module_utils._server.values import text
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Channel
 
 
 def normalise_channel(row: Mapping[str, Any]) -> Channel:

@@ -29,7 +29,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.values impor
 from ansible_collections.dbre.semisync.plugins.module_utils._server.versions import identify_version
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         Account,
         Channel,
         EventState,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Final
 
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Side
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Side
 
 SOURCE: Final = "source"
 REPLICA: Final = "replica"

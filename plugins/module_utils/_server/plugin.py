@@ -23,7 +23,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.names import
 from ansible_collections.dbre.semisync.plugins.module_utils._server.sql import filled
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Side, Values, Variables
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        Side,
+        Values,
+        Variables,
+    )
 
 # Milliseconds a commit waits at most while a source begins to wait for its replicas.
 GENTLE_MS = 100

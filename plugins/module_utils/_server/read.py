@@ -25,7 +25,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.names import
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         Gtid,
         NamesInUse,
         ReplicationState,

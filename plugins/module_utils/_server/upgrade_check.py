@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.values impor
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
     from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
-    from ansible_collections.dbre.semisync.plugins.types.shapes import TableCheck
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import TableCheck
 
 TABLES = (
     "SELECT TABLE_SCHEMA AS `schema`, TABLE_NAME AS name FROM information_schema.TABLES WHERE"

@@ -23,7 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common import resul
 from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import known_bad
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 
 class MachineOfRun(NamedTuple):

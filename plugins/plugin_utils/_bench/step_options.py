@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.benchmark_sha
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 # What earlier cells may have set on the source is restored, as durability is.
 OF_SOURCE = ("timeout", "wait_point")

@@ -21,7 +21,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common.outcomes imp
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import option_lines
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Arrival, Info, Side
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        Arrival,
+        Info,
+        Side,
+    )
 
 NOT_WRITTEN = "no row was written in this run"
 LAG_SECONDS = 1.0

@@ -23,7 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import (
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Arrival, Side
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Arrival, Side
 
 GROUPS: tuple[tuple[Side, str], ...] = (
     ("source", "semisync_source"),

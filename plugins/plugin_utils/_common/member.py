@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, HeldRow, Info, Side
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        Channel,
+        HeldRow,
+        Info,
+        Side,
+    )
 
 # Why nothing is known of a host that another failure has taken out of the run; never a first cause.
 LOST = "failed or became unreachable in this run, which is said above"

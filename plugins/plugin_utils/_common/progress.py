@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.dbre.semisync.plugins.module_utils._server.values import amount
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import SeedMarker
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import SeedMarker
 
 # The stages of a seeding in which its bytes arrive. In the others, they do not show how far it is.
 COPYING = ("clone", "copies", "loads")

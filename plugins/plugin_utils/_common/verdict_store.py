@@ -19,8 +19,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kind impor
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils._checks.drill_shapes import Drill
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import KeptBeats
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import KeptBeats
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import Look
 
 DRILL = "drill.json"
 

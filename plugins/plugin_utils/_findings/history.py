@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member impor
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import replication
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import (
         BinaryLogFiles,
         Counters,
         EarlierLook,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Look,
         Rise,
     )
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 # How many earlier looks are kept.
 PAST = 24

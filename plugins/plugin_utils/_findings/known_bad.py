@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.values impor
 from ansible_collections.dbre.semisync.plugins.module_utils._server.versions import parse_version
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info, Side
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info, Side
 
 MYSQL = ("mysql", "percona")
 MARIADB = ("mariadb",)

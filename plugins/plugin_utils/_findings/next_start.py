@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import option_lines
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 
 def at_start(info: Info, name: str) -> tuple[str | None, str]:

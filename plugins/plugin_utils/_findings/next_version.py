@@ -23,7 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kinds impo
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import option_lines
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 # First version of MySQL that lacks the plugins of the old names; a server that has no others yet
 # cannot turn them into new ones.

@@ -55,7 +55,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.rules_topo
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import quarantined_hosts
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Rise
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import Rise
 
 
 def evaluate(

@@ -17,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kinds impo
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import current_source
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import EventState
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import EventState
 
 ENABLED = "ENABLED"
 # An event that its source's server is to run.

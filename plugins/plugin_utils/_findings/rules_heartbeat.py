@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kind impor
 from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kinds import finding
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import (
         Beats,
         DegradedTime,
         KeptBeats,

@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kinds impo
 from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.next_start import at_start
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Values
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Values
 
 # What is no finding if it was promised, or if a finding of this file reports it.
 SAID_HERE = (

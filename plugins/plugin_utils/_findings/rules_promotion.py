@@ -21,7 +21,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.next_start
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import option_lines
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Side
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Side
 
 
 def promotion_findings(member: Member, read: list[Member], settings: Settings) -> list[Finding]:

@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.next_start
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import option_lines
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 # Seconds by which clocks may certainly differ.
 CLOCK_SECONDS = 1.0

@@ -23,7 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kinds impo
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import option_lines
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Rise
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import Rise
 
 
 def source_findings(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.plan_shapes import (
         AccountStep,
     )
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Account
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Account
 
 
 def step(member: Member, members: list[Member], settings: Settings) -> AccountStep:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         ReceivedStep,
         StagePart,
     )
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Side, WaitFor
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Side, WaitFor
 
 
 def set_up_plan(

@@ -14,7 +14,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server import value
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import Member
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         Channel,
         HeldRow,
         JournalRow,

@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import option
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.plan_shapes import DrillTask
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 # Seconds that a drill takes besides the wait for the fallback, before one was measured.
 AROUND = 20

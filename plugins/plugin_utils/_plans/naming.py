@@ -28,7 +28,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member impor
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 AUTO = "auto"
 # Ways in which an option file loads a plugin (MySQL manual, "Installing and Uninstalling Plugins").

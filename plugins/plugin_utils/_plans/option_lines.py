@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         Line,
         Section,
     )
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info, Side
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info, Side
 
 # What SET GLOBAL can change without a restart; the others take effect at the next start.
 DYNAMIC = (*DURABILITY, "read_only", "sync_relay_log")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Side, WaitFor
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Side, WaitFor
 
 # A line of an option file: (option, value), and the lines of one purpose under a comment.
 Line = tuple[str, int | str]

@@ -14,7 +14,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member impor
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import current_source
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import HeldRow
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import HeldRow
 
 
 class QuarantinedHost(NamedTuple):

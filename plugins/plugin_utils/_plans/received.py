@@ -27,7 +27,9 @@ if TYPE_CHECKING:
         ReceivedGone,
         ReceivedStep,
     )
-    from ansible_collections.dbre.semisync.plugins.types.received_shapes import Received
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.received_shapes import (
+        Received,
+    )
 
 PROGRAM = os.path.join(ROLES, "received", "files", "received.py")
 # The first MariaDB with the privileges that the server's own account has by unix_socket.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.plan_shapes import (
         ReceivedGone,
     )
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Side
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Side
 
 LEFT_BEHIND_HEADER = (
     "# Replication needs these. The Ansible collection dbre.semisync wrote them once; they are"

@@ -17,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member impor
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import option_lines
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Channel, Info
 
 
 def sets_replication_up(member: Member) -> bool:

@@ -14,7 +14,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings imp
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import current_source, seed
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import HeldRow
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import HeldRow
 
 
 def channel_problems(member: Member, source: Member, members: list[Member]) -> list[str]:

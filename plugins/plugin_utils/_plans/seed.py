@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.replication i
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils._plans.plan_shapes import SeedStep
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 
 def filled(info: Info) -> list[str]:

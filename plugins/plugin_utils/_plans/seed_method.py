@@ -12,7 +12,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings imp
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import naming
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 
 def choose(member: Member, source: Member, settings: Settings) -> tuple[str | None, str]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Spending,
         StagePart,
     )
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 # What a source waits for, under the collection's keys.
 WAITS_BY = ("enabled", "timeout", "wait_no_replica", "wait_point", "wait_for_replica_count")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         CloneTls,
         WantedTls,
     )
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Channel, Info
 
 MODES = ("auto", "required", "disabled")
 # semisync_replication_ssl_ca: the authority that the source made for itself, copied to the replica.

@@ -31,7 +31,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._report.writability 
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import KeptBeats
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import KeptBeats
 
 
 def times(files: Files) -> list[BeatTime]:

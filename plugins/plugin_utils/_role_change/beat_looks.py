@@ -26,9 +26,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.beats i
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import Evidence
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import BeatFacts
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Identity, Look
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import BeatFacts
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import (
+        Identity,
+        Look,
+    )
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         Values,
     )
 

@@ -23,7 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.part_re
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import Evidence
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import Beat
 
 # Seconds by which two readings of one start may differ: an uptime is in whole seconds.
 SAME_START = 2.5

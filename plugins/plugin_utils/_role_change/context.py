@@ -38,7 +38,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.registe
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import Look
 
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
 Kept = TypeVar("Kept")

@@ -16,7 +16,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server import names
 from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 CLEAN, PHANTOMS, CANNOT_TELL = "clean", "phantoms", "cannot tell"
 VERDICTS = (CLEAN, PHANTOMS, CANNOT_TELL)

@@ -29,8 +29,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.context
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Backlog, RoleState
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import Look
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        Backlog,
+        RoleState,
+    )
 
 WATCH = "watch"
 # How often a replica's applier is read again, at most.

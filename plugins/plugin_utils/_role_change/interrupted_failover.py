@@ -29,8 +29,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import Evidence
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
-    from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import Look
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import JournalRow
 
 # Of a certificate whose failover reported no outcome.
 

@@ -18,7 +18,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member impor
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import current_source
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info, JournalRow
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        Info,
+        JournalRow,
+    )
 
 # The case that one is for a failover.
 INTERRUPTED = "interrupted"

@@ -28,7 +28,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivo
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import Look
 
 # Signals that end a server at once; after any other it may have shut down in order.
 SUDDEN = (4, 6, 7, 8, 9, 11)

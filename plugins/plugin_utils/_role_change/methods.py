@@ -27,7 +27,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.rejoin_
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import FormerLook
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import FormerLook
 
 ATTACH, TRUNCATE, REPLAY, SEED = "attach", "truncate", "replay", "seed"
 WAYS = (ATTACH, TRUNCATE, REPLAY, SEED)

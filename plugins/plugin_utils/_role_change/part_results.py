@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import Beat
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         Channel,
         Gtid,
         ScheduledEvent,

@@ -25,7 +25,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.context
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 # The units that its server may have, if that is not known.
 UNITS = ("mysql", "mariadb", "mysqld")

@@ -26,7 +26,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import 
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import Evidence
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import Look
 
 GTIDS, BYTES = "transaction(s)", "byte(s) of the source's binary log"
 

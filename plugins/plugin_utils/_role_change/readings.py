@@ -37,9 +37,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import Evidence
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import Beat
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import Look
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         Info,
     )
 

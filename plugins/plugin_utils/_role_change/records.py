@@ -14,7 +14,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.part_re
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import Look
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import Look
 
 
 class Line(TypedDict):

@@ -49,7 +49,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.rejoin_
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import FormerLook
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import FormerLook
 
 # If it follows already, only the later steps are left, or nothing.
 FINISH, NONE = "finish", "none"

@@ -31,7 +31,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.rejoin_
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         ErrantShown,
         ErrantTransaction,
         FormerLook,

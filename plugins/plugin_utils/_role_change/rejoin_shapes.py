@@ -13,7 +13,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.part_re
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
         ErrantTransaction,
         HeldRow,
     )

@@ -26,7 +26,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import 
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import Evidence
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Variables
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Variables
 
 Uptime = Literal["server_seconds", "kernel_seconds"]
 # An uptime is in whole seconds.

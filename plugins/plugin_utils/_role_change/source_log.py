@@ -22,7 +22,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import Evidence
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.look_shapes import BinaryLogFiles, Look
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import (
+        BinaryLogFiles,
+        Look,
+    )
 
 # What to do about each case; see module_utils/_binlog/salvage.py.
 REMEDIES = {

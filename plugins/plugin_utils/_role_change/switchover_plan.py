@@ -66,7 +66,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow, ScheduledEvent
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        JournalRow,
+        ScheduledEvent,
+    )
 
 # Modes in which no host has a part: only settling is left, or another cluster is meant.
 SETTLE, NONE = "settle", "none"

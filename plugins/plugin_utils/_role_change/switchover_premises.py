@@ -39,7 +39,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.server_
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Side
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Side
 
 
 def rows(

@@ -51,7 +51,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.registe
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import JournalRow
 
 FILE = "switchover.json"
 # A host that could not be read has no part in completing an interrupted switchover.

@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._rolling import upgr
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 # The files in the cluster's folder of results.
 RESTART_FILE, UPGRADE_FILE = "restart_begun.json", "upgrade_begun.json"

@@ -44,7 +44,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._rolling.order impor
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 # What is kept in a run's folder when it is done.
 RESTART_RECORD, UPGRADE_RECORD = "restart.json", "upgrade.json"

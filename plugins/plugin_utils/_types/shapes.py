@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Literal, NotRequired, TypedDict
 
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beats
-    from ansible_collections.dbre.semisync.plugins.types.received_shapes import Received
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import Beats
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.received_shapes import (
+        Received,
+    )
 
     Side = Literal["source", "replica"]
     # A server's own name -> its value, as text; None for a name that it does not have.

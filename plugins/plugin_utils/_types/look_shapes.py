@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import NotRequired, TypedDict
 
-    from ansible_collections.dbre.semisync.plugins.types.shapes import ErrorLog, EventState
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
+        ErrorLog,
+        EventState,
+    )
 else:
     TypedDict = dict
 
