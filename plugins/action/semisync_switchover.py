@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.context import LOOK
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.step_action import (
     RoleChange,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.task_options import LOOK
 
 
 class ActionModule(RoleChange):

@@ -11,10 +11,9 @@ import contextlib
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, cast
 
 from ansible import constants, context
-from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import Plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
@@ -35,6 +34,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.registe
     SWITCHOVER_PART,
     Registered,
     Result,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.task_options import (
+    options_of,
 )
 
 if TYPE_CHECKING:
@@ -86,66 +88,6 @@ class TaskVars(TypedDict, total=False):
     ansible_play_hosts: Sequence[str]
     ansible_play_hosts_all: Sequence[str]
     semisync_cluster: str
-
-
-class Options(NamedTuple):
-    """The task options that only the controller needs.
-
-    Attributes:
-        step: which one.
-        operation: switchover, failover or rejoin.
-        info_from: name of the variable with each host's semisync_info result.
-        results_dir: folder for results.
-        run: name of the run's folder; empty for a new one.
-        begun: when a failover began, in seconds since 1970; None if that is not known.
-        settled: whether the report comes after everything else, or the step `after` once the
-            option files have the new roles.
-        fenced: whether a failover's plan comes after the tasks that fence the source.
-        again: whether a rejoin's judgement comes after the start of the former source.
-        upgrades: whether a switchover's former source is upgraded next, so that it may be older.
-    """
-
-    step: str
-    operation: str
-    info_from: str
-    results_dir: str
-    run: str
-    begun: float | None
-    settled: bool
-    fenced: bool
-    again: bool
-    upgrades: bool
-
-
-# Options that the modules do not get.
-CONTROLLERS = (*(name for name in Options._fields if name not in ("step", "operation")),)
-# Modules that read a host, and which of the other options they get; the login's all get.
-LOOK = "dbre.semisync.semisync_role_look"
-LAST_WORDS = "dbre.semisync.semisync_last_words"
-INFO = "dbre.semisync.semisync_info"
-READERS = {
-    LOOK: ("step", "operation", "journal_schema", "plan", "password"),
-    LAST_WORDS: ("plan",),
-    INFO: ("option_file", "journal_schema"),
-}
-STEP_OPTIONS = ("step", "operation", "option_file", "journal_schema", "plan", "password", "tail")
-
-
-def options_of(arguments: Mapping[str, object], operation: str) -> Options:
-    """A task's options."""
-    begun = arguments.get("begun")
-    return Options(
-        step=str(arguments["step"]),
-        operation=operation,
-        info_from=str(arguments.get("info_from") or ""),
-        results_dir=str(arguments.get("results_dir") or "results"),
-        run=str(arguments.get("run") or ""),
-        begun=None if begun in (None, "") else float(str(begun)),
-        settled=boolean(arguments.get("settled") or False),
-        fenced=boolean(arguments.get("fenced") or False),
-        again=boolean(arguments.get("again") or False),
-        upgrades=boolean(arguments.get("upgrades") or False),
-    )
 
 
 class RunContext:

@@ -23,9 +23,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common import clust
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import source_log
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.context import (
+    RunContext,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.task_options import (
     INFO,
     LAST_WORDS,
-    RunContext,
 )
 
 if TYPE_CHECKING:

@@ -24,11 +24,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import 
     switchover,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.context import (
-    CONTROLLERS,
     FAILOVER,
-    READERS,
     REJOIN,
-    STEP_OPTIONS,
     SWITCHOVER,
     NotMeantError,
     RunContext,
@@ -36,6 +33,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.context
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.registered import (
     FAILOVER_PLAN,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.task_options import (
+    CONTROLLERS,
+    READERS,
+    STEP_OPTIONS,
 )
 
 # What is read is at least as new as the first moment and no newer than the second.

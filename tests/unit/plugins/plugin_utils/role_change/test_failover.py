@@ -29,6 +29,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import 
     registered,
     step_action,
     survivors,
+    task_options,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.peers import (
     peers_of,
@@ -285,17 +286,17 @@ def test_a_replica_that_is_at_work_is_read_again_until_its_speed_is_known(run):
     assert run.step("look", "db2", on_host=hosts)["backlog"] is None
 
 
-@pytest.mark.parametrize("name", sorted(context.READERS))
+@pytest.mark.parametrize("name", sorted(task_options.READERS))
 def test_a_module_gets_the_options_that_it_has(name):
     module = importlib.import_module(
         f"ansible_collections.dbre.semisync.plugins.modules.{name[14:]}"
     )
     has = set(yaml.safe_load(module.DOCUMENTATION)["options"])
-    given = {**dict.fromkeys(context.STEP_OPTIONS), "info_from": "x", "login_user": "root"}
+    given = {**dict.fromkeys(task_options.STEP_OPTIONS), "info_from": "x", "login_user": "root"}
     gets = set(step_action.arguments_of(name, given))
     assert gets <= has | {"login_user"} and "login_user" in gets
     # What only another module has is not given, and what this one needs is.
-    assert has & set(context.STEP_OPTIONS) <= gets
+    assert has & set(task_options.STEP_OPTIONS) <= gets
 
 
 def test_the_source_s_log_is_where_the_last_look_saw_it():

@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import 
     switchover_plan,
     switchover_premises,
     switchover_steps,
+    task_options,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -381,7 +382,7 @@ def test_only_the_step_after_the_option_files_takes_the_fence_away(settled):
         "shop", members, looks(members), wanted(), "feed", "switch", None
     )
     results = {registered.SWITCHOVER_PLAN: planned, registered.SWITCHOVER_PART: {}}
-    options = context.options_of({"step": "after", "settled": settled}, context.SWITCHOVER)
+    options = task_options.options_of({"step": "after", "settled": settled}, context.SWITCHOVER)
     run = SimpleNamespace(host="db1", options=options, result_of=results.get)
     assert switchover_steps.rest_of(run).unfence is settled
     assert switchover_steps.part_on_host(run).unfence is False
