@@ -24,8 +24,11 @@ meta = pytest.importorskip("jinja2.meta")
 
 KEYS = ("when", "until", "failed_when", "changed_when", "that")
 # The variable with a goal's plan, and the least number of conditions that ask it.
-PLANS = {"remove": ("__semisync_removal", 8), "gtid": ("__semisync_gtid", 8)}
-PLANS["apply"] = ("__semisync_plan", 30)
+PLANS = {
+    "apply": ("__semisync_plan", 30),
+    "gtid": ("__semisync_gtid", 8),
+    "remove": ("__semisync_removal", 8),
+}
 FILES = sorted([*PROJECT.glob("roles/*/tasks/**/*.yml"), *PROJECT.glob("playbooks/**/*.yml")])
 ENVIRONMENT = nativetypes.NativeEnvironment()
 # Ansible's own filter.

@@ -233,8 +233,9 @@ SwitchoverRun = TypedDict(
     },
 )
 
-Mended = TypedDict(
-    "Mended",
+# How a switchover ended, of this run or of an earlier one.
+SwitchoverOutcome = TypedDict(
+    "SwitchoverOutcome",
     {
         "mode": str,
         "from": str,
@@ -247,30 +248,21 @@ Mended = TypedDict(
     },
 )
 
-SwitchoverDone = TypedDict(
-    "SwitchoverDone",
-    {
-        "format": int,
-        "cluster": str,
-        "mode": str,
-        "from": str,
-        "to": str,
-        "token": str,
-        "outcome": str,
-        "reason": str,
-        "froze_at": str | None,
-        "writers_waited_ms": float | None,
-        "writable": list[Span],
-        "position": str,
-        "premises": list[SwitchoverPremise],
-        "points": list[Check],
-        "timeline": list[Line],
-        "statements": list[Statement],
-    },
-)
+
+class SwitchoverDone(SwitchoverOutcome):
+    """switchover.json, but for what is there only after an interrupted run."""
+
+    format: int
+    cluster: str
+    writable: list[Span]
+    position: str
+    premises: list[SwitchoverPremise]
+    points: list[Check]
+    timeline: list[Line]
+    statements: list[Statement]
 
 
 class SwitchoverRecord(SwitchoverDone, total=False):
     """switchover.json, with what the same run completed or rolled back before."""
 
-    mended: list[Mended]
+    mended: list[SwitchoverOutcome]
