@@ -9,11 +9,7 @@ import time
 from typing import Any, ClassVar
 
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
-    closing,
-    cluster,
-    results,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import closing, cluster, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.cluster_action import (
     ClusterAction,
     Result,

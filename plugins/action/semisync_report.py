@@ -17,11 +17,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.benchmark_cha
     BenchmarkChapter,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils._checks import check
-from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
-    closing,
-    cluster,
-    results,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import closing, cluster, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.cluster_action import (
     ClusterAction,
     Result,

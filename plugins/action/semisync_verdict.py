@@ -10,10 +10,7 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils._checks import (
-    check,
-    checkpoints,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._checks import check, checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils._checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
     closing,

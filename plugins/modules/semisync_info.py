@@ -409,10 +409,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils._canary import watcher
 from ansible_collections.dbre.semisync.plugins.module_utils._facts import host_facts
-from ansible_collections.dbre.semisync.plugins.module_utils._heartbeat import (
-    beat_place,
-    summary,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils._heartbeat import beat_place, summary
 from ansible_collections.dbre.semisync.plugins.module_utils._replication import state
 from ansible_collections.dbre.semisync.plugins.module_utils._replication.state_wait import (
     WAIT_FOR,

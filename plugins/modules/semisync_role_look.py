@@ -145,11 +145,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_pl
     ReachPlan,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils._seed import marker
-from ansible_collections.dbre.semisync.plugins.module_utils._server import (
-    connection,
-    login,
-    values,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils._server import connection, login, values
 from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 

@@ -416,9 +416,7 @@ def read_dead_log(module: AnsibleModule, plan: SalvagePlan) -> None:
 
 
 def keep_stopped(module: AnsibleModule, plan: IoThreadPlan) -> None:
-    from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
-        io_thread_resume,
-    )
+    from ansible_collections.dbre.semisync.plugins.module_utils._role_change import io_thread_resume
 
     module.exit_json(**io_thread_resume.keep_stopped(module, plan))
 

@@ -11,14 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils._host import trust
-from ansible_collections.dbre.semisync.plugins.module_utils._host.files import (
-    read_text,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils._host.files import read_text
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
-        Variables,
-    )
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Variables
 
 SERVERS = ("mariadbd", "mysqld")
 # Where a server's own programs lie under its basedir: tarballs, Debian, Red Hat.

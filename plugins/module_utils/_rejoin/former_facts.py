@@ -26,10 +26,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._rejoin import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils._replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils._replication.gtid_type import Gtids
-from ansible_collections.dbre.semisync.plugins.module_utils._role_change import (
-    dropin_place,
-    trials,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils._role_change import dropin_place, trials
 from ansible_collections.dbre.semisync.plugins.module_utils._role_change.log_facts import (
     first_gtids,
 )

@@ -23,12 +23,7 @@ def stopped(channel: Channel | None) -> str:
     return ""
 
 
-def reached(
-    file: str | None,
-    position: int,
-    target_file: str,
-    target_position: int,
-) -> bool:
+def reached(file: str | None, position: int, target_file: str, target_position: int) -> bool:
     """Whether an applier at one position of its source's binary log has passed another."""
     stem, _dot, number = (file or "").rpartition(".")
     target_stem, _dot, target = target_file.rpartition(".")
@@ -41,9 +36,4 @@ def passed(channel: Channel | None, file: str, position: int) -> bool:
     """Whether a replica's channel has applied its source's binary log up to a position."""
     if channel is None:
         return False
-    return reached(
-        channel["applied_file"],
-        channel["applied_position"],
-        file,
-        position,
-    )
+    return reached(channel["applied_file"], channel["applied_position"], file, position)

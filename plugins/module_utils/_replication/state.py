@@ -65,11 +65,7 @@ def read_once(module: AnsibleModule) -> State:
     with reading(module) as server:
         # Read before what a look proves: the look has not seen a change that is made meanwhile.
         past = journal.past(server, schema)
-        return {
-            **read.server_state(server),
-            **past,
-            "journal": journal.newest(server, schema),
-        }
+        return {**read.server_state(server), **past, "journal": journal.newest(server, schema)}
 
 
 def read_for_roles(module: AnsibleModule) -> RoleState:

@@ -33,9 +33,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.connection i
 )
 from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils._server.sql import set_statement
-from ansible_collections.dbre.semisync.plugins.module_utils._server.values import (
-    canonical_value,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils._server.values import canonical_value
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

@@ -15,9 +15,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._role_change import 
 from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils._server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils._server.sql import quote_text
-from ansible_collections.dbre.semisync.plugins.module_utils._server.values import (
-    text,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils._server.values import text
 
 # Held by every run on the server of the old and of the new source, on the connection that opens
 # and freezes: a run without it can do neither.

@@ -22,10 +22,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server.errors impor
     driver_errors,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils._server.values import (
-    as_number,
-    text,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils._server.values import as_number, text
 from ansible_collections.dbre.semisync.plugins.module_utils._server.versions import identify_version
 
 if TYPE_CHECKING:

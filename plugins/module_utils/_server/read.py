@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils._server import sessions, skipped_errors
-from ansible_collections.dbre.semisync.plugins.module_utils._server.channels import (
-    default_channel,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils._server.channels import default_channel
 from ansible_collections.dbre.semisync.plugins.module_utils._server.connection import (
     Server,
     identify,

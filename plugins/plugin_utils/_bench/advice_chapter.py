@@ -8,10 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.advice import (
-    Advice,
-    Prediction,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.advice import Advice, Prediction
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.figures import duration, short
 from ansible_collections.dbre.semisync.plugins.plugin_utils._report import plots
 from ansible_collections.dbre.semisync.plugins.plugin_utils._report.chapter import Chapter

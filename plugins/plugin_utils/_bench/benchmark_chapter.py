@@ -22,10 +22,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.benchmark_sha
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils._bench.run_begin import upgraded
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.figures import short
-from ansible_collections.dbre.semisync.plugins.plugin_utils._report.chapter import (
-    Chapter,
-    Tile,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report.chapter import Chapter, Tile
 from ansible_collections.dbre.semisync.plugins.plugin_utils._report.text import plural
 
 if TYPE_CHECKING:

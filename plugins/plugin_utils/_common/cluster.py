@@ -249,12 +249,7 @@ def lost(task_vars: Mapping[str, Any], host: str) -> bool:
     )
 
 
-def one_member(
-    host: str,
-    side: Side,
-    variables: Mapping[str, Any],
-    info_from: str,
-) -> Member:
+def one_member(host: str, side: Side, variables: Mapping[str, Any], info_from: str) -> Member:
     """One host with its state, or with the reason why there is none."""
     info: Any = variables.get(info_from) or {}
     usable = "variables" in info
@@ -320,10 +315,7 @@ def speaks(task_vars: Mapping[str, Any], cluster: list[Member], task: object) ->
 
 
 def canary(
-    task_vars: Mapping[str, Any],
-    cluster: list[Member],
-    written_from: str | None,
-    info_from: str,
+    task_vars: Mapping[str, Any], cluster: list[Member], written_from: str | None, info_from: str
 ) -> tuple[Canary | None, dict[str, Arrival | None]]:
     """(the source's canary result or None, replica -> its arrival) from each host's variables of
     those names.

@@ -8,6 +8,8 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils._server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
 
 if TYPE_CHECKING:
@@ -107,6 +109,11 @@ class Member:
     def unread_words(self) -> str:
         """Why there is no info, without what to do."""
         return self.error.partition(". ")[0]
+
+
+def names_of(info: Info) -> Names:
+    """What a server that was read calls things."""
+    return Names(info["engine"], parse_version(info["version"]), info["plugins"])
 
 
 def followed(info: Info) -> Channel:

@@ -20,10 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.cluster import TaskVariables
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import LOST, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import (
-    apply,
-    problems,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import apply, problems
 
 # The side of a host that a failover left behind.
 HELD = "held"

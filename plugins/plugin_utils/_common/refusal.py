@@ -38,10 +38,7 @@ def untouched(task_vars: Mapping[str, Any], cluster: list[Member]) -> str:
 
 
 def refuse(
-    task_vars: Mapping[str, Any],
-    name: str,
-    cluster: list[Member],
-    wrong: list[str],
+    task_vars: Mapping[str, Any], name: str, cluster: list[Member], wrong: list[str]
 ) -> None:
     """Raise RefusedError if something is wrong with a cluster."""
     if wrong:
@@ -59,11 +56,7 @@ def refused(text: str, host: str) -> dict[str, object]:
         closing.leave("", text, [f"FAILED: {words}"], False)
         return {"failed": True, "msg": text}
     pointing = f"Refused with the rest of its cluster; {speaker_host} says why."
-    return {
-        "failed": True,
-        "msg": text if short else pointing,
-        "refused_with": speaker_host,
-    }
+    return {"failed": True, "msg": text if short else pointing, "refused_with": speaker_host}
 
 
 def said_by(text: str, host: str) -> str | None:

@@ -15,11 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, overload
 
 import yaml
-from ansible.module_utils.common.validation import (
-    check_type_bool,
-    check_type_float,
-    check_type_int,
-)
+from ansible.module_utils.common.validation import check_type_bool, check_type_float, check_type_int
 from ansible.module_utils.common.yaml import yaml_load
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.setting_rows import (
     PREFIX,

@@ -29,12 +29,7 @@ class ResultStore:
     """The folder of a cluster, and in it the one of a run; in check mode nothing is put there."""
 
     def __init__(
-        self,
-        base: str,
-        cluster: str,
-        run: str | None,
-        moment: datetime.datetime,
-        check_mode: bool,
+        self, base: str, cluster: str, run: str | None, moment: datetime.datetime, check_mode: bool
     ) -> None:
         """
         Args:

@@ -8,10 +8,7 @@ from __future__ import annotations
 from ansible_collections.dbre.semisync.plugins.module_utils._host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils._server import skipped_errors, values
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils._common.outcomes import (
-    INFO,
-    WARNING,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.outcomes import INFO, WARNING
 from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kinds import finding
 

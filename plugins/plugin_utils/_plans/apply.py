@@ -42,10 +42,7 @@ if TYPE_CHECKING:
 
 
 def set_up_plan(
-    member: Member,
-    members: list[Member],
-    settings: Settings,
-    hold_back: bool = True,
+    member: Member, members: list[Member], settings: Settings, hold_back: bool = True
 ) -> Plan:
     """The plan of one host; see the RETURN section of semisync_plan.
 
@@ -115,10 +112,7 @@ def received_step(member: Member, settings: Settings) -> ReceivedStep:
 
 
 def host_plan(
-    member: Member,
-    members: list[Member],
-    settings: Settings,
-    hold_back: bool,
+    member: Member, members: list[Member], settings: Settings, hold_back: bool
 ) -> HostPlan:
     """The part of set_up_plan() that concerns one host alone."""
     stage = stage_part(member, members, settings, hold_back)

@@ -10,9 +10,7 @@ import os
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils._heartbeat import beat_place
-from ansible_collections.dbre.semisync.plugins.module_utils._server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils._server.versions import parse_version
-from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import Member, names_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import ROLES, Settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import answer
 
@@ -81,7 +79,7 @@ def step(member: Member, settings: Settings) -> HeartbeatStep:
             schema=settings["canary_schema"],
             begins=wanted["begins"],
             python=now["python"] if now else "",
-            names=Names(info["engine"], parse_version(info["version"]), info["plugins"]),
+            names=names_of(info),
             variables=info["variables"],
         ),
         programs(),

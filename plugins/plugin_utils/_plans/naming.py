@@ -13,16 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from ansible_collections.dbre.semisync.plugins.module_utils._server.names import (
-    GENERATIONS,
-    WORDS,
-    Names,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils._server.names import GENERATIONS, WORDS
 from ansible_collections.dbre.semisync.plugins.module_utils._server.read import names_in_use
-from ansible_collections.dbre.semisync.plugins.module_utils._server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import (
     Member,
     has_plugins,
+    names_of,
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
@@ -33,11 +29,6 @@ if TYPE_CHECKING:
 AUTO = "auto"
 # Ways in which an option file loads a plugin (MySQL manual, "Installing and Uninstalling Plugins").
 LOADING = ("plugin_load", "plugin_load_add", "early_plugin_load")
-
-
-def names_of(info: Info) -> Names:
-    """The names table of a server that was read."""
-    return Names(info["engine"], parse_version(info["version"]), info["plugins"])
 
 
 def wanted(member: Member, settings: Settings, source: Member) -> str:

@@ -14,9 +14,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._report.record_shape
     Event,
     Switchover,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils._report.text_switchover import (
-    meaning,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report.text_switchover import meaning
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,9 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._replication.journal
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.figures import duration
 from ansible_collections.dbre.semisync.plugins.plugin_utils._report.chapter import Tile
 from ansible_collections.dbre.semisync.plugins.plugin_utils._report.record_shapes import Certificate
-from ansible_collections.dbre.semisync.plugins.plugin_utils._report.text_switchover import (
-    EVENTS,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._report.text_switchover import EVENTS
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import certificate
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.errant import (
     CANNOT_TELL,

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
         Identity,
         Look,
     )
-    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
-        Values,
-    )
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Values
 
 # What a beat must say to be a look.
 ASKED = (

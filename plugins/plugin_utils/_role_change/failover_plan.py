@@ -28,14 +28,17 @@ from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan im
     FailoverPlan,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils._server.names import DURABILITY
-from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import (
+    Member,
+    names_of,
+    source_of,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
     interrupted_failover,
     successor,
     survivors,
-    switchover_plan,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.part_results import (
     Ahead,
@@ -46,9 +49,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.peers i
     follows,
     peers_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records import (
-    Statement,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records import Statement
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import Evidence
 
 # A backlog of this many transactions is applied before anyone could read a progress line.
@@ -304,12 +305,12 @@ def failover_statements(
         others: replicas that are read and will not follow.
         wait_count: how many replicas acknowledge; none if that is accepted.
     """
-    names = switchover_plan.names_of(chosen)
+    names = names_of(chosen.facts)
     lines: list[tuple[str, str]] = [
         (member.host, words)
         for member in [chosen, *followers, *others]
         for words in role_statements.shown(
-            io_thread.how_to_stop(switchover_plan.names_of(member), member.facts["variables"]).steps
+            io_thread.how_to_stop(names_of(member.facts), member.facts["variables"]).steps
         )
     ]
     promotion = role_statements.shown(role_statements.promote_steps(names))
@@ -318,9 +319,7 @@ def failover_statements(
         lines += [
             (member.host, words)
             for words in role_statements.shown(
-                role_statements.redirect_steps(
-                    switchover_plan.names_of(member), chosen.address, chosen.port
-                )
+                role_statements.redirect_steps(names_of(member.facts), chosen.address, chosen.port)
             )
         ]
     lines.append((chosen.host, role_statements.open_statement()))

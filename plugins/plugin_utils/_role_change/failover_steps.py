@@ -26,11 +26,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._role_change.plan im
     IoThreadPlan,
     SalvagePlan,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
-    member,
-    refusal,
-    results,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import member, refusal, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import rules_events
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (

@@ -22,9 +22,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_pl
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common import cluster
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.settings import Settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import source_log
-from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.context import (
-    RunContext,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.context import RunContext
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.task_options import (
     INFO,
     LAST_WORDS,

@@ -23,9 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import 
     successor,
     survivors,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records import (
-    Certificate,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records import Certificate
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import Evidence
 
 if TYPE_CHECKING:

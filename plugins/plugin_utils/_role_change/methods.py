@@ -22,9 +22,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.errant 
     PHANTOMS,
     Judged,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.rejoin_shapes import (
-    WayRow,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.rejoin_shapes import WayRow
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import FormerLook

@@ -10,9 +10,7 @@ from typing import TypedDict
 from ansible_collections.dbre.semisync.plugins.module_utils._role_change.look_plan import Peer
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import current_source
-from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.part_results import (
-    Try,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.part_results import Try
 
 
 def where_they_listen(members: list[Member]) -> list[Peer]:

@@ -31,17 +31,13 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.part_re
     Try,
     Unread,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records import (
-    Certificate,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records import Certificate
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import Evidence
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils._types.beat_shapes import Beat
     from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import Look
-    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import (
-        Info,
-    )
+    from ansible_collections.dbre.semisync.plugins.plugin_utils._types.shapes import Info
 
 # The module advises to start a server that does not run, which must not be done now.
 STOPPED = "its server does not run, or does not listen at the expected place"

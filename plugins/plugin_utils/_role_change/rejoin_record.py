@@ -20,10 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.errant 
     PHANTOMS,
     Judged,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.methods import (
-    REPLAY,
-    Way,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.methods import REPLAY, Way
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.rejoin_shapes import (
     Missed,
     Phantoms,

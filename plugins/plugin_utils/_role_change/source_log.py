@@ -16,9 +16,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._server import value
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import last_look, survivors
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.last_look import Window
-from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records import (
-    LogSummary,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.records import LogSummary
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.survivors import Evidence
 
 if TYPE_CHECKING:

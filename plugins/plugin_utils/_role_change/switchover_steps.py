@@ -27,6 +27,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import 
     switchover_outcome,
     switchover_plan,
     switchover_premises,
+    switchover_statements,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change.context import (
     NotMeantError,
@@ -132,7 +133,7 @@ def plan(run: RunContext, row: JournalRow | None) -> dict[str, object]:
     if mode == SWITCH:
         made["premises"] = switchover_premises.rows(members, looks, own, run.options.upgrades)
     if run.speaks():
-        run.say(switchover_plan.plan_lines(made))
+        run.say(switchover_statements.plan_lines(made))
     return dict(made, changed=False)
 
 

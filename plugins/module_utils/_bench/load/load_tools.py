@@ -23,10 +23,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils._bench.load.load_sha
     ToolRun,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils._host import command, trust
-from ansible_collections.dbre.semisync.plugins.module_utils._host.process import (
-    find_tool,
-    running,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils._host.process import find_tool, running
 from ansible_collections.dbre.semisync.plugins.module_utils._server import sql
 from ansible_collections.dbre.semisync.plugins.module_utils._server.client_login import (
     client_options,
