@@ -139,7 +139,7 @@ def boot(host: str, image: Path, together: int = 1, disks: Sequence[Path] = ()) 
         "root=/dev/ubda",
         "rw",
         f"mem={memory}M",
-        f"vec0:transport=tap,ifname={uml_net.tap(host)},mac={uml_net.mac(host)},gro=1",
+        f"vec0:transport=raw,ifname={uml_net.socket(host)},mac={uml_net.mac(host)},gro=1",
         "con=null",
         "con0=null,fd:1",
         "ssl=null",

@@ -1,8 +1,7 @@
 """Start User-mode Linux with no open file but the standard ones, and with its own C library.
 
 User-mode Linux reboots by executing its own argv[0] again, and every file stays open in it: the old
-memory would never be freed and the tap would be busy. With this file as argv[0] a reboot starts
-clean.
+memory would never be freed. With this file as argv[0] a reboot starts clean.
 
 Debian's current kernel wants a newer C library than this machine may have. An older program runs
 with a newer one, so that library is laid over this machine's, where the host's processes alone see

@@ -42,12 +42,14 @@ def need_machine() -> None:
         raise LabError(f"hosts of kind uml need Linux on x86-64; this is {here}")
     if os.geteuid() != 0:
         raise LabError("hosts of kind uml need root, for their network namespace: run this as root")
-    if not os.path.exists("/dev/net/tun"):
-        raise LabError("hosts of kind uml need /dev/net/tun: load the kernel module tun")
     if "/usr/sbin" not in os.environ["PATH"].split(":"):
         os.environ["PATH"] += ":/usr/sbin:/sbin"
     for program, package in TOOLS.items():
         need_packages(program, package)
+    # In a namespace that ends with the command.
+    tried = ("unshare", "--net", "ip", "link", "add", "type", "veth")
+    if run(*tried, check=False).returncode:
+        raise LabError("hosts of kind uml need virtual Ethernet pairs: load the kernel module veth")
 
 
 def kernel() -> Path:

@@ -74,7 +74,7 @@ class Host:
         namespace = re.search(r"netns exec (\S+)", " ".join(self.command))
         assert namespace, self.command
         subprocess.run(
-            ["ip", "-netns", namespace[1], "link", "set", f"tap-{self.name}", *bridge], check=True
+            ["ip", "-netns", namespace[1], "link", "set", f"port-{self.name}", *bridge], check=True
         )
 
     def ping(self, address: str, count: int = 20) -> list[float]:
