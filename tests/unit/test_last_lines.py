@@ -29,6 +29,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import 
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 PROJECT = Path(__file__).resolve().parents[2]
+# What a certificate has besides its outcome.
+JUDGED = {"verdict": "proven", "window": None, "reasons": [], "pending": [], "assumes": []}
 PLAY = """\
 - hosts: all
   gather_facts: false
@@ -202,6 +204,11 @@ def test_a_command_has_the_run_s_inventory_and_is_for_the_cluster_if_it_has_a_gr
         ([FAILED], [], "run site --check --diff"),
         ([FAILED], [finding("semisync_off")], "run site"),
         (
+            [PASSED],
+            [finding("held_takes_writes", "db1")],
+            "run rejoin -e semisync_rejoin=db1 --check",
+        ),
+        (
             UNSEEN,
             [finding("source_not_read")],
             "run failover --check",
@@ -247,12 +254,27 @@ def test_a_role_change_ends_with_what_became_of_it():
 
 
 def test_a_failover_ends_with_its_verdict_or_with_why_it_was_refused():
-    verdict = {"verdict": "proven", "window": None, "reasons": [], "pending": [], "assumes": []}
-    kept = {"from": "db1", "to": "db2", "reason": "", "outcome": "done", **verdict}
+    kept = {"from": "db1", "to": "db2", "reason": "", "outcome": "done", **JUDGED}
     lines, playbook = failover_outcome.last_lines(kept)
     assert lines[1].startswith("VERDICT proven") and "db1 is held" in lines[2]
     assert playbook == "verify"
     alive = check.Case("source_answers", "the source is alive", "use switchover.yml")
-    lines, playbook = failover_outcome.first_lines(kept, [alive])
+    lines, playbook = failover_outcome.first_lines(kept, [alive], "")
     assert "the source is alive" in lines[0] and lines[1] == "do: use switchover.yml"
-    assert playbook == "" and failover_outcome.first_lines(kept, [])[1] == "failover"
+    assert playbook == "failover --check"
+
+
+@pytest.mark.parametrize(
+    "accepted,salvages,options",
+    [
+        ([], False, ""),
+        ([], True, " -e semisync_failover_salvage=true"),
+        (["alone", "unread:db2"], False, " -e semisync_failover_accept=alone,unread:db2"),
+    ],
+)
+def test_the_failover_that_is_proposed_has_the_options_it_was_judged_with(
+    accepted, salvages, options
+):
+    kept = {"from": "db1", "to": "db2", **JUDGED}
+    given = failover_outcome.given_options(accepted, salvages)
+    assert failover_outcome.first_lines(kept, [], given)[1] == f"failover{options}"

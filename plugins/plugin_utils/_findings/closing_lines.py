@@ -7,6 +7,7 @@ next.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils._checks import check
@@ -23,8 +24,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kind impor
 PLAYBOOKS = {
     "source_not_read": "failover --check",
     "change_interrupted": "switchover",
-    "held_takes_writes": "rejoin",
-    "follows_held": "rejoin",
+    "held_takes_writes": "rejoin -e semisync_rejoin={host} --check",
+    "follows_held": "rejoin -e semisync_rejoin={host} --check",
     "semisync_off": "site",
     "degraded": "site",
     "clients_missing": "site",
@@ -57,7 +58,7 @@ def next_step(rows: list[Check], entries: list[Finding], command: Callable[[str]
     endangered = listing.critical(entries)
     for entry in endangered:
         if entry["id"] in PLAYBOOKS:
-            return command(PLAYBOOKS[entry["id"]])
+            return command(PLAYBOOKS[entry["id"]].format(host=shlex.quote(entry["host"])))
     if endangered:
         return f"what {endangered[0]['id']} says above; see docs/findings.md#{endangered[0]['id']}"
     if check.failed(rows):
