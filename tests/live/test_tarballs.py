@@ -41,7 +41,7 @@ FIRST_WITH_SECURE_TRANSPORT = (5, 7)
 FIRST_WITH_CLONE = (8, 0, 17)
 SWITCHOVERS = 5
 # Those that upgrade.yml was run to.
-NEXT_SERIES = {(5, 7): "8.0.45", (8, 0): "8.4"}
+NEXT_SERIES = {(5, 7): "8.0.45", (8, 0): "8.4", (8, 4): "9.7"}
 BY_POSITION = (
     "STOP SLAVE; CHANGE MASTER TO MASTER_AUTO_POSITION = 0, MASTER_LOG_FILE = '{}',"
     " MASTER_LOG_POS = {}; START SLAVE"
