@@ -139,7 +139,8 @@ def boot(host: str, image: Path, together: int = 1, disks: Sequence[Path] = ()) 
         "root=/dev/ubda",
         "rw",
         f"mem={memory}M",
-        f"vec0:transport=raw,ifname={uml_net.socket(host)},mac={uml_net.mac(host)},gro=1",
+        # vec=0: without a signal for each packet that was sent.
+        f"vec0:transport=raw,ifname={uml_net.socket(host)},mac={uml_net.mac(host)},gro=1,vec=0",
         "con=null",
         "con0=null,fd:1",
         "ssl=null",
