@@ -300,6 +300,13 @@ def test_who_looks_at_hosts_that_may_be_dead_uses_no_connection_that_was_kept(pa
     assert its["ansible_control_path"] == "none"
 
 
+def test_verify_looks_at_a_host_that_is_gone_to_the_end() -> None:
+    """Of a host that left the play, the verdict would only know that something failed on it."""
+    for name in ("canary", "read"):
+        for task in load(PROJECT / f"roles/verify/tasks/{name}.yml"):
+            assert task.get("ignore_unreachable") is True, task["name"]
+
+
 def test_a_failover_gives_up_a_host_that_loses_its_power_meanwhile() -> None:
     (block,) = load(PROJECT / "roles/failover/tasks/main.yml")
     assert "semisync_run" in block["vars"]["ansible_control_path"], "connections of its own"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
+    canary_row,
     cluster,
     plan_goals,
     refusal,
@@ -407,3 +408,15 @@ class NoTemplar:
 
     def template(self, value):
         return value
+
+
+@pytest.mark.parametrize(
+    "said,writes", [(READ, True), ({"unreachable": True, "msg": "No route to host"}, False)]
+)
+def test_a_source_that_cannot_be_reached_is_not_asked_to_write_a_row(said, writes):
+    hosts = {
+        "a1": ("semisync_source", {"semisync_cluster": "a", "info": said}),
+        "a2": ("semisync_replica", {"semisync_cluster": "a", "info": follower("a1")}),
+    }
+    reason = canary_row.why_not(task_vars(hosts), "info")
+    assert (reason == "") is writes and (writes or "No route to host" in reason)
