@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils._common import cluster, refusal
-from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import UNREACHABLE
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import problems
 
 # The module's own options; all others are those of a login.
@@ -47,7 +46,7 @@ def why_not(task_vars: Mapping[str, Any], watched_from: str) -> str:
     if unclear:
         return "; ".join(unclear)
     mine = cluster.of_host(task_vars, members)
-    if mine.unread == UNREACHABLE:
+    if mine.unread == "unreachable":
         return mine.unread_words
     return "" if mine.side == "source" else NOT_THE_SOURCE
 

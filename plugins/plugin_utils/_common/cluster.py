@@ -15,11 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils._common import (
     refusal,
     settings,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import (
-    LOST,
-    UNREACHABLE,
-    Member,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import LOST, Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils._plans import (
     current_source,
     problems,
@@ -267,7 +263,7 @@ def one_member(host: str, side: Side, variables: Mapping[str, Any], info_from: s
     )
     member.disk_full = str(info.get("disk_full") or "")
     if not usable and info:
-        member.unread = UNREACHABLE if info.get(UNREACHABLE) else str(info.get("reason") or "")
+        member.unread = "unreachable" if info.get("unreachable") else str(info.get("reason") or "")
     member.replaced = bool(variables.get(REPLACED))
     return member
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 # Why nothing is known of a host that another failure has taken out of the run; never a first cause.
 LOST = "failed or became unreachable in this run, which is said above"
-# Of a host to which Ansible cannot connect.
-UNREACHABLE = "unreachable"
 
 
 class Member:

@@ -11,10 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils._server import names, values
-from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import (
-    UNREACHABLE,
-    Member,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils._findings.next_start import at_start
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
 # Seconds by which clocks may certainly differ.
 CLOCK_SECONDS = 1.0
 # Why a host was not read whose server may be dead. One that refuses a login is alive.
-MAY_BE_DEAD = ("stopped", UNREACHABLE, "silent")
+MAY_BE_DEAD = ("stopped", "unreachable", "silent")
 # Host -> (least, most) seconds that its clock is ahead of the controller's.
 Ahead = Mapping[str, tuple[float, float]]
 
