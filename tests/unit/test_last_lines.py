@@ -30,7 +30,13 @@ from ansible_collections.dbre.semisync.tests.unit import samples
 
 PROJECT = Path(__file__).resolve().parents[2]
 # What a certificate has besides its outcome.
-JUDGED = {"verdict": "proven", "window": None, "reasons": [], "pending": [], "assumes": []}
+JUDGED: dict[str, Any] = {
+    "verdict": "proven",
+    "window": None,
+    "reasons": [],
+    "pending": [],
+    "assumes": [],
+}
 PLAY = """\
 - hosts: all
   gather_facts: false
