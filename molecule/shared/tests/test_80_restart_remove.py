@@ -1,9 +1,6 @@
 """The servers restart one after another, and semi-sync goes and comes back: playbooks that no other
-test of the scenario runs do on a pair what they say. Each takes a minute or two, so one scenario
-does each: a restart is the same on both servers, and MariaDB has no plugins to remove.
+test of the scenario runs do on a pair what they say.
 """
-
-import pytest
 
 from support.scenario import playbook
 
@@ -27,9 +24,7 @@ def test_a_prediction_and_a_plan_restart_nothing(source, replica):
     assert [process(server) for server in (source, replica)] == before
 
 
-def test_both_servers_restart_and_the_role_returns(source, replica, words):
-    if words["plugins"]:
-        pytest.skip("MariaDB's scenario restarts its pair")
+def test_both_servers_restart_and_the_role_returns(source, replica):
     before = [process(server) for server in (source, replica)]
     assert playbook("restart", *RESTART, "-e", "semisync_restart_back=true") == 0
     after = [process(server) for server in (source, replica)]
@@ -37,9 +32,7 @@ def test_both_servers_restart_and_the_role_returns(source, replica, words):
     assert (source.status("clients"), source.status("status")) == ("1", "ON")
 
 
-def test_semi_sync_goes_and_comes_back(source, replica, words):
-    if not words["plugins"]:
-        pytest.skip("MySQL's scenario removes semi-sync")
+def test_semi_sync_goes_and_comes_back(source, replica):
     assert playbook("remove") == 0
     assert not (enabled(source) | enabled(replica)) & {"ON", "1"}
     assert replica.runs()
