@@ -282,7 +282,7 @@ def upgrade_plan(cluster):
         " PRIMARY KEY); XA START 'night'; INSERT INTO shop.prepared VALUES (1); XA END 'night';"
         " XA PREPARE 'night'"
     )
-    refuses(cluster, "upgrade", "prepared (1), with which", *given)
+    refuses(cluster, "upgrade", "XA transactions stay prepared (1)", *given)
     cluster.source.sql("XA ROLLBACK 'night'")
     if to == "8.4":
         native = "CREATE USER old@'%' IDENTIFIED WITH mysql_native_password BY 'old'"

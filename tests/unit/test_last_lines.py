@@ -16,27 +16,20 @@ from typing import Any
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils._checks import check
-from ansible_collections.dbre.semisync.plugins.plugin_utils._common import closing
+from ansible_collections.dbre.semisync.plugins.plugin_utils._common import closing, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils._findings import (
     closing_lines,
     kinds,
     listing,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils._role_change import (
+    context,
     failover_outcome,
     switchover_outcome,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 PROJECT = Path(__file__).resolve().parents[2]
-# What a certificate has besides its outcome.
-JUDGED: dict[str, Any] = {
-    "verdict": "proven",
-    "window": None,
-    "reasons": [],
-    "pending": [],
-    "assumes": [],
-}
 PLAY = """\
 - hosts: all
   gather_facts: false
@@ -260,27 +253,41 @@ def test_a_role_change_ends_with_what_became_of_it():
 
 
 def test_a_failover_ends_with_its_verdict_or_with_why_it_was_refused():
-    kept = {"from": "db1", "to": "db2", "reason": "", "outcome": "done", **JUDGED}
+    verdict = {"verdict": "proven", "window": None, "reasons": [], "pending": [], "assumes": []}
+    kept = {"from": "db1", "to": "db2", "reason": "", "outcome": "done", **verdict}
     lines, playbook = failover_outcome.last_lines(kept)
     assert lines[1].startswith("VERDICT proven") and "db1 is held" in lines[2]
     assert playbook == "verify"
     alive = check.Case("source_answers", "the source is alive", "use switchover.yml")
-    lines, playbook = failover_outcome.first_lines(kept, [alive], "")
+    lines, playbook = failover_outcome.first_lines(kept, [alive])
     assert "the source is alive" in lines[0] and lines[1] == "do: use switchover.yml"
     assert playbook == "failover --check"
+    assert failover_outcome.first_lines(kept, [])[1] == "failover"
 
 
 @pytest.mark.parametrize(
-    "accepted,salvages,options",
+    "playbook,given,words",
     [
-        ([], False, ""),
-        ([], True, " -e semisync_failover_salvage=true"),
-        (["alone", "unread:db2"], False, " -e semisync_failover_accept=alone,unread:db2"),
+        ("failover", {}, "failover"),
+        ("failover", {"failover_salvage": True}, "failover -e semisync_failover_salvage=True"),
+        (
+            "failover --check",
+            {"failover_to": "db3", "failover_accept": ["alone", "unread:db2"]},
+            "failover --check -e semisync_failover_to=db3"
+            " -e semisync_failover_accept=alone,unread:db2",
+        ),
+        (
+            "rejoin",
+            {"rejoin": "db1", "rejoin_way": "seed"},
+            "rejoin -e semisync_rejoin=db1 -e semisync_rejoin_way=seed",
+        ),
+        (
+            "rejoin",
+            {"rejoin": "a host", "rejoin_way": "attach"},
+            "rejoin -e 'semisync_rejoin=a host'",
+        ),
+        ("verify", {"failover_to": "db3"}, "verify"),
     ],
 )
-def test_the_failover_that_is_proposed_has_the_options_it_was_judged_with(
-    accepted, salvages, options
-):
-    kept = {"from": "db1", "to": "db2", **JUDGED}
-    given = failover_outcome.given_options(accepted, salvages)
-    assert failover_outcome.first_lines(kept, [], given)[1] == f"failover{options}"
+def test_the_next_run_has_the_options_of_this_one(playbook, given, words):
+    assert context.again(playbook, settings.Settings(given)) == words

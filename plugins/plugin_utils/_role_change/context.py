@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, cast
 
@@ -43,6 +44,12 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils._types.look_shapes import Look
 
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
+# Playbook -> the variables that say what one run of it is to do: the next one needs them as well.
+OF_A_RUN = {
+    SWITCHOVER: ("switchover_to",),
+    FAILOVER: ("failover_to", "failover_salvage", "failover_accept"),
+    REJOIN: ("rejoin", "rejoin_way", "rejoin_phantoms", "rejoin_accept"),
+}
 Kept = TypeVar("Kept")
 
 display = Display()
@@ -339,12 +346,24 @@ class RunContext:
         Args:
             about: what they are about; later ones about the same replace them.
             lines: the first begins with the cluster's name.
-            playbook: its name, with its options.
+            playbook: its name, and --check if it is only to look.
         """
         told = list(lines)
         if playbook:
-            told.append(f"next: {closing.command(self.task_vars['groups'], self.name, playbook)}")
+            whole = again(playbook, self.own)
+            told.append(f"next: {closing.command(self.task_vars['groups'], self.name, whole)}")
         closing.leave(self.name, about, told, not playbook)
+
+
+def again(playbook: str, own: settings.Settings) -> str:
+    """A playbook with the options that this run was given for it."""
+    words = [playbook]
+    for key in OF_A_RUN.get(playbook.partition(" ")[0], ()):
+        name, value = f"semisync_{key}", own.value(key)
+        if value != settings.defaults()[name]:
+            text = ",".join(value) if isinstance(value, list) else str(value)
+            words += ["-e", shlex.quote(f"{name}={text}")]
+    return " ".join(words)
 
 
 def local_file(name: str) -> str:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Collection
 from typing import TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils._replication.journal import (
@@ -299,32 +297,16 @@ def way_of(kept: Certificate) -> str:
     return f"failover from {kept['from']} to {kept['to'] or 'no replica'}"
 
 
-def first_lines(kept: Certificate, refused: list[Case], given: str) -> tuple[list[str], str]:
-    """What was judged before a failover in two lines, and the playbook to run next.
-
-    Args:
-        given: this run's options, which the next one needs as well.
-    """
+def first_lines(kept: Certificate, refused: list[Case]) -> tuple[list[str], str]:
+    """What was judged before a failover in two lines, and the playbook to run next."""
     way = way_of(kept)
     verdict = f"VERDICT {certificate.verdict_line(kept)}"
     if not refused:
-        return [f"{way}: possible, nothing was changed", verdict], f"failover{given}"
+        return [f"{way}: possible, nothing was changed", verdict], "failover"
     first = refused[0]
     more = f", and {len(refused) - 1} more" if refused[1:] else ""
     lines = [f"{way}: refused{more}: {first.name}: {first.words}", f"do: {first.remedy}"]
-    return lines, f"failover --check{given}"
-
-
-def given_options(accepted: Collection[str], salvages: bool) -> str:
-    """The options with which a failover was judged, as they are typed.
-
-    Args:
-        accepted: the names of the accepted cases.
-        salvages: whether the dead source's log is read.
-    """
-    said = ["semisync_failover_salvage=true"] if salvages else []
-    said += [f"semisync_failover_accept={','.join(accepted)}"] if accepted else []
-    return "".join(f" -e {shlex.quote(option)}" for option in said)
+    return lines, "failover --check"
 
 
 def begun_lines(kept: Certificate) -> tuple[list[str], str]:

@@ -149,9 +149,7 @@ def plan(
     if run.speaks() and anew:
         run.say(certificate.certificate_lines(kept, refused))
         run.say([f"  {certificate.fence_words(evidence)}"])
-        salvages = bool(evidence.settings.get("failover_salvage"))
-        given = failover_outcome.given_options(decision.accepted, salvages)
-        run.end_with("failover", *failover_outcome.first_lines(kept, refused, given))
+        run.end_with("failover", *failover_outcome.first_lines(kept, refused))
         if run.check_mode and not refused:
             run.say([f"  {one['host']}: {one['statement']};" for one in kept["statements"]])
     if refused:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils._replication.journal import (
@@ -56,6 +55,8 @@ if TYPE_CHECKING:
 FINISH, NONE = "finish", "none"
 # The outcome: nothing to do, to be done, or done without success.
 NOTHING, PLANNED, FAILED = "nothing", "planned", "failed"
+# What to run once a host was judged.
+NEXT = {NOTHING: "", PLANNED: "rejoin", REFUSED: "rejoin --check"}
 
 
 class RejectedError(refusal.RefusedError):
@@ -90,7 +91,7 @@ def judged_rejoin(facts: RejoinFacts) -> dict[str, object]:
         kept["before"] = first_verdict(facts.planned()["record"])
     if speaks(facts):
         run.say(rejoin_lines(kept))
-        run.end_with("rejoin", last_lines(kept), next_run(facts, outcome))
+        run.end_with("rejoin", last_lines(kept), NEXT[outcome])
         save_record(facts, kept)
     if against:
         words = f"{former.host}: {blocked}" if blocked else why_not(kept, against)
@@ -161,17 +162,6 @@ def reject(
         run.refuse([words])
     except refusal.RefusedError as error:
         raise RejectedError(str(error), kept) from error
-
-
-def next_run(facts: RejoinFacts, outcome: str) -> str:
-    """The playbook to run after a host was judged, with its options; empty if nothing is left."""
-    if outcome == NOTHING:
-        return ""
-    named = f"-e semisync_rejoin={shlex.quote(facts.former.host)}"
-    if outcome == REFUSED:
-        return f"rejoin --check {named}"
-    way = str(facts.own["rejoin_way"])
-    return f"rejoin {named}" + (f" -e semisync_rejoin_way={way}" if way != methods.ATTACH else "")
 
 
 def method_of(facts: RejoinFacts, judged: Judged) -> str:
