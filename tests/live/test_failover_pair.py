@@ -1,5 +1,6 @@
-"""A pair whose source dies: its replica takes over alone, keeps the role behind a restart, and
-waits for acknowledgements again when the former source is back.
+"""A pair whose source dies: its replica takes over alone, keeps the role after a restart, and
+waits for acknowledgements again when the former source is back. And one whose replica came back
+without its replication, on MariaDB.
 """
 
 from __future__ import annotations
@@ -76,3 +77,28 @@ def test_the_replica_of_a_pair_takes_over_alone_until_the_former_source_is_back(
         assert host.value(STATUS) != "", host.name
     pair.write(pair.replica)
     assert pair.source.value("SELECT COUNT(*) FROM app.written") == "4"
+
+
+@pytest.mark.parametrize("pair", ["mariadb"], indirect=True)
+def test_a_replica_whose_replication_was_not_started_takes_over_as_the_refusal_says(pair):
+    """MariaDB discards what was received when both threads start, so a host that was away is
+    brought back without them.
+    """
+    unit = UNITS[pair.replica.server]
+    pair.replica.shell(
+        f"systemctl stop {unit}; systemctl set-environment MYSQLD_OPTS=--skip-slave-start"
+    )
+    forbid_restart(pair.source)
+    kill(pair.source)
+    name = pair.replica.name
+    assert "no replica" in pair.run("failover", "--check", good=False)
+    pair.replica.shell(f"systemctl start {unit}")
+    pair.replica.wait()
+    said = pair.run("failover", "--check", good=False)
+    assert f"applier:{name}" in said and f"restarted:{name}" in said
+    pair.replica.sql("START SLAVE")
+    accepted = f"semisync_failover_accept=restarted:{name},alone"
+    assert accepted in pair.run("failover", "--check", good=False)
+    pair.run("failover", "-e", accepted)
+    assert certificate(pair.folder)["to"] == name
+    pair.write(pair.replica)

@@ -207,7 +207,9 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
                 + (", and so is its IO thread" if both else "")
                 + ": when both are stopped, starting either one discards what was received"
                 " (MDEV-4698)",
-                "remove it from the cluster; its relay logs have what it has not applied"
+                "apply by hand what its relay logs have ('What a MariaDB replica had received' in"
+                " docs/promises.md), run START SLAVE there, and run this again: it counts as"
+                f" restarted:{member.host} then, which can be accepted"
                 if both
                 else "run START SLAVE SQL_THREAD there while its IO thread still tries to connect",
             )

@@ -345,7 +345,7 @@ def refusal_message(cluster: str, refused: list[Case]) -> str:
     """Why the run fails, and what can be accepted; empty if nothing was refused."""
     if not refused:
         return ""
-    words = "; ".join(f"{case.name}: {case.words}. {case.remedy}" for case in refused)
+    words = "; ".join(f"{case.name}: {case.words}: {case.remedy}" for case in refused)
     if all(case.acceptable for case in refused):
         names = ",".join(case.name for case in refused)
         words += (

@@ -108,6 +108,7 @@ def fixture_slow(monkeypatch):
         raise ConnectionRefusedError(111, "Connection refused")
 
     monkeypatch.setattr(trials, "EXPECTED_DEAD", 0.2)
+    monkeypatch.setattr(trials, "TRIES", (0.0, 0.05))
     monkeypatch.setattr(trials.socket, "create_connection", connect)
     monkeypatch.setattr(trials, "why_not", lambda *_words: None)
     yield asked
@@ -120,9 +121,35 @@ def test_a_host_that_says_nothing_is_waited_for_once(slow):
     time.sleep(0.3)
     begin = time.monotonic()
     (row,) = trials.try_all(Module(), "repl", [place], (knock,))
-    assert time.monotonic() - begin < 0.1 and slow == [("db2", 3307)]
+    assert time.monotonic() - begin < 0.1 and slow == [("db2", 3307)] * 2
     assert (row["answered"], row["there"]) == (False, False)
     assert row["words"] == "(2003, \"Can't connect to MySQL server on 'db2' (timed out)\")"
+
+
+def test_a_host_that_only_a_second_packet_reached_is_not_silent(slow, monkeypatch):
+    lost = []
+
+    def connect(place, timeout):
+        if not lost:
+            lost.append(place)
+            time.sleep(timeout)
+            raise TimeoutError("timed out")
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(trials.socket, "create_connection", connect)
+    knock = trials.Knock(Place("db2", 3307))
+    assert not knock.silent() and knock.seen == "closed"
+
+
+def test_a_host_that_answered_is_not_asked_again(slow, monkeypatch):
+    def connect(place, timeout):
+        slow.append(place)
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(trials.socket, "create_connection", connect)
+    knock = trials.Knock(Place("db2", 3307))
+    knock.join()
+    assert knock.seen == "closed" and slow == [("db2", 3307)]
 
 
 def test_a_silence_of_long_ago_says_nothing(slow, monkeypatch):
