@@ -58,6 +58,8 @@ CALL = 1
 # Seconds that the process left on the host waits for the run's lock: its own run's part has it for
 # a moment if it comes too late.
 LOCK = 5
+LEFT_STOPPED = "an IO thread that a failover stopped was not started again"
+DISCARDS = "the applier is stopped, too, and a start would discard what was received (MDEV-4698)"
 
 
 class Stop(NamedTuple):
@@ -200,8 +202,19 @@ def resume_io_thread(
     io_thread_resume.release(io_thread_resume.address(module, plan.token))
     channel = channels.default_channel(server.channels(names))
     steps = start_steps(names) if channel and channel["io_running"] == "No" else []
+    if steps and discards(names, channel):
+        module.warn(f"{LEFT_STOPPED}: {DISCARDS}")
+        steps = []
     run_steps(server, steps)
     return {"changed": bool(steps), "statements": role_statements.shown(steps)}
+
+
+def discards(names: Names, channel: Channel | None) -> bool:
+    """Whether a start of the IO thread would discard what was received: MariaDB, both threads
+    stopped, by GTID (MDEV-4698).
+    """
+    stopped = channel is not None and channel["sql_running"] == "No"
+    return names.mariadb and stopped and bool(channel and channel["gtid"])
 
 
 def run_stop(server: Server, how: Stop) -> None:
@@ -243,11 +256,12 @@ def start_again(module: AnsibleModule) -> None:
     """
     server = try_again(RESTART, lambda: Server(login.connect(module)))
     # Held until the connection ends, so that no part begins in between.
-    if locks.take(server, lock_holder.RUN_LOCK, LOCK):
-        run_steps(server, start_steps(identify(server)))
+    if not locks.take(server, lock_holder.RUN_LOCK, LOCK):
+        detached.complain(f"{LEFT_STOPPED}: another role change is in progress on this server")
     else:
-        detached.complain(
-            "an IO thread that a failover stopped was not started again: another role change is in"
-            " progress on this server"
-        )
+        names = identify(server)
+        if discards(names, channels.default_channel(server.channels(names))):
+            detached.complain(f"{LEFT_STOPPED}: {DISCARDS}")
+        else:
+            run_steps(server, start_steps(names))
     connection.close(server)

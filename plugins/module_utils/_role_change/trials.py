@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 # Seconds that a host may take to answer before it counts as gone.
 ANSWER = 2
 DEFAULT_PORT = 3306
-# The same for one that is expected to be dead, and when it is tried within that: Linux repeats a
-# lost packet only after one second (RFC 6298), so three packets go out by themselves.
-EXPECTED_DEAD = 1.0
+# The same for one that is expected to be dead, and when it is tried within that. Linux repeats a
+# lost packet after one second, a question for a link address too (RFC 6298, RFC 4861).
+EXPECTED_DEAD = 1.25
 TRIES = (0.0, 0.2, 0.4)
 # Seconds for which such a silence counts.
-FRESH = 1
+FRESH = 1.5
 # CR_CONN_HOST_ERROR (MySQL manual, "Client Error Message Reference").
 NO_CONNECTION = 2003
 
@@ -60,7 +60,12 @@ class Knock(threading.Thread):
             one.start()
         for one in tries:
             one.join()
-        self.seen = self.seen or "silent"
+        self.tell("silent")
+
+    def tell(self, seen: str) -> None:
+        """What is known first stays."""
+        self.seen = self.seen or seen
+        self.known.set()
 
     def once(self, after: float) -> None:
         """Try it after some seconds, unless it is known by then."""
@@ -68,18 +73,17 @@ class Knock(threading.Thread):
             return
         try:
             socket.create_connection(self.place, timeout=EXPECTED_DEAD - after).close()
-            self.seen = "open"
+            self.tell("open")
         except socket.timeout:
-            return
-        except OSError as error:
-            self.seen = "closed" if isinstance(error, ConnectionRefusedError) else "failed"
-        self.known.set()
+            pass
+        except (OSError, UnicodeError) as error:
+            self.tell("closed" if isinstance(error, ConnectionRefusedError) else "failed")
 
     def silent(self) -> bool:
         """Whether it has said nothing for as long as a host may take, until just now; waits for
         that. If its name takes longer to be resolved, it is not known.
         """
-        self.join(max(0.0, self.until - time.monotonic()) + 0.05)
+        self.known.wait(max(0.0, self.until - time.monotonic()) + 0.05)
         return self.seen == "silent" and time.monotonic() - self.until < FRESH
 
 

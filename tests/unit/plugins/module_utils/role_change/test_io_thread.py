@@ -187,8 +187,13 @@ def test_mariadb_s_thread_waits_a_second_at_most_for_a_dead_source(names, variab
 class Refusing:
     """A server that refuses a statement, and whose run lock another run may have."""
 
-    def __init__(self, refused, locked=False):
+    def __init__(self, refused, locked=False, applies="Yes"):
         self.refused, self.locked, self.said = refused, locked, []
+        self.applies = applies
+
+    def channels(self, _names):
+        its = {"name": "", "io_running": "No", "sql_running": self.applies, "gtid": True}
+        return [its]
 
     def rows(self, statement, arguments=None):
         if "GET_LOCK" in statement:
@@ -246,6 +251,26 @@ def test_a_thread_does_not_start_by_itself_while_another_run_is_at_work(left_alo
     io_thread.start_again(Module())
     assert server.said == [LOCKED, "close"]
     assert len(words) == 1 and "another role change is in progress" in words[0]
+
+
+@pytest.mark.parametrize("engine,kept", [("mariadb", True), ("mysql", False)])
+def test_a_thread_whose_start_would_discard_what_was_received_stays_stopped(
+    left_alone, monkeypatch, engine, kept
+):
+    """The applier has stopped since the run looked: MDEV-4698."""
+    words = []
+    names = MARIADB if engine == "mariadb" else NAMES
+    monkeypatch.setattr(io_thread.detached, "complain", words.append)
+    monkeypatch.setattr(io_thread, "identify", lambda _server: names)
+    server = left_alone(Refusing("", applies="No"))
+    io_thread.start_again(Module())
+    started = [] if kept else ["START REPLICA IO_THREAD"]
+    assert server.said == [LOCKED, *started, "close"]
+    module = Module()
+    module.warn = words.append
+    monkeypatch.setattr(io_thread_resume, "release", lambda _name: True)
+    assert io_thread.resume_io_thread(module, PLAN, server, names)["changed"] is not kept
+    assert all("would discard" in each for each in words) and len(words) == 2 * kept
 
 
 @pytest.mark.parametrize("restore,said", [(STOP[2:], [*RESTORED, "close"]), ([], [])])

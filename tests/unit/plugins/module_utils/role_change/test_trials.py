@@ -152,6 +152,33 @@ def test_a_host_that_answered_is_not_asked_again(slow, monkeypatch):
     assert knock.seen == "closed" and slow == [("db2", 3307)]
 
 
+def test_an_answer_is_not_waited_for_any_longer_and_stays(monkeypatch):
+    """The first try gets no answer, the second one is refused, the third finds no way."""
+    begun = []
+
+    def connect(place, timeout):
+        begun.append(place)
+        if len(begun) == 1:
+            time.sleep(timeout)
+            raise TimeoutError("timed out")
+        if len(begun) == 2:
+            raise ConnectionRefusedError(111, "Connection refused")
+        raise OSError(113, "No route to host")
+
+    monkeypatch.setattr(trials.socket, "create_connection", connect)
+    monkeypatch.setattr(trials, "TRIES", (0.0, 0.01, 0.01))
+    begin = time.monotonic()
+    knock = trials.Knock(Place("db2", 3307))
+    assert not knock.silent() and time.monotonic() - begin < 0.5
+    knock.join()
+    assert knock.seen in ("closed", "failed")
+
+
+def test_a_name_that_no_resolver_takes_is_not_a_silent_host(monkeypatch):
+    knock = trials.Knock(Place(f"{'x' * 64}..y", 3307))
+    assert not knock.silent() and knock.seen == "failed"
+
+
 def test_a_silence_of_long_ago_says_nothing(slow, monkeypatch):
     monkeypatch.setattr(trials, "FRESH", 0.1)
     knock = trials.Knock(Place("db2", 3307))
@@ -182,7 +209,7 @@ def test_a_login_is_tried_at_each_place_that_was_not_silent(monkeypatch):
 def test_a_kernel_that_responded_to_a_knock_is_there_whatever_becomes_of_the_login(
     monkeypatch, seen, there
 ):
-    monkeypatch.setattr(trials.Knock, "run", lambda self: setattr(self, "seen", seen))
+    monkeypatch.setattr(trials.Knock, "run", lambda self: self.tell(seen))
     # The server's queue has become full.
     monkeypatch.setattr(trials, "why_not", lambda *_words: trials.said_nothing(Place("db2", 3306)))
     place = Place("db2", 3306)
