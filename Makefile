@@ -289,6 +289,12 @@ cores: ## the built collection and the unit tests of its actions with another an
 	@$(tools) python -m pytest -q tests/unit/plugins/action tests/unit/test_playbooks.py
 	@$(tools) PYTHONPATH=tests python tests/tools/cores.py $(if $(wildcard $(inventory)/hosts.yml),--inventory $(inventory))
 
+.PHONY: archive
+archive: ## the built archive in an empty place: every playbook of it on a new source and two replicas (SERVER, RELEASE or TARBALL, LAB)
+	@$(MAKE) lab-up REPLICAS=2
+	@$(tools) PYTHONPATH=tests python tests/tools/archive.py --inventory $(inventory) --kind $(LAB) --document docs/evidence/archive.md
+	@$(MAKE) lab-down
+
 .PHONY: certified
 certified: ## the checklist for Ansible's community package, line by line: passed, failed, or not judged here
 	@$(publishing) PYTHONPATH=tests python tests/tools/certified.py
