@@ -32,7 +32,9 @@ KERNEL_PACKAGES = ("user-mode-linux", "libc6")
 KERNEL_PARTS = ("usr/bin/linux.uml", "usr/lib/uml", "usr/lib/x86_64-linux-gnu")
 SHARED_MEMORY = Path("/dev/shm")
 PROCESSOR = Path("/proc/cpuinfo")
+# What is preloaded where a host's kernel needs it, and everywhere.
 XSTATE = Path(__file__).with_name("uml_xstate.c")
+IDLE = Path(__file__).with_name("uml_idle.c")
 
 
 def need_machine() -> None:
@@ -94,18 +96,24 @@ def needs_xstate(cpuinfo: str) -> bool:
     return bool(re.search(r"^flags\s*:.*\bamx_tile\b", cpuinfo, re.MULTILINE))
 
 
+def library(source: Path) -> Path:
+    """A library of one C file, made when the cache has none."""
+    made = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
+    target = cache("tools") / f"{source.stem.replace('_', '-')}-{made}.so"
+    with locked(target.name):
+        if not target.exists():
+            need_packages("gcc", "gcc")
+            part = target.with_suffix(".part")
+            options = ("-O2", "-shared", "-fPIC", "-nostdlib", "-o", str(part))
+            run("gcc", *options, str(source))
+            part.rename(target)
+    return target
+
+
 def environment() -> dict[str, str]:
     """What the hosts' kernel has to have in its environment on this machine."""
-    its = {"SEMISYNC_UML_KERNEL": str(kernel())}
-    if not needs_xstate(PROCESSOR.read_text(encoding="utf-8")):
-        return its
-    made = hashlib.sha256(XSTATE.read_bytes()).hexdigest()[:12]
-    library = cache("tools") / f"uml-xstate-{made}.so"
-    with locked(library.name):
-        if not library.exists():
-            need_packages("gcc", "gcc")
-            part = library.with_suffix(".part")
-            options = ("-O2", "-shared", "-fPIC", "-nostdlib", "-o", str(part))
-            run("gcc", *options, str(XSTATE))
-            part.rename(library)
-    return {**its, "LD_PRELOAD": str(library)}
+    sources = [IDLE]
+    if needs_xstate(PROCESSOR.read_text(encoding="utf-8")):
+        sources.append(XSTATE)
+    preloaded = ":".join(str(library(source)) for source in sources)
+    return {"SEMISYNC_UML_KERNEL": str(kernel()), "LD_PRELOAD": preloaded}
