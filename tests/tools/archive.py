@@ -3,7 +3,7 @@ first.
 
     archive.py --inventory FILE --kind docker|uml [--document docs/evidence/archive.md]
 
-The lab's hosts must be new. A step that does not end as it must ends this. The document gets a row.
+The lab's hosts must be new. A step that does not end as it must ends this. The page gets a row.
 """
 
 from __future__ import annotations

@@ -20,4 +20,4 @@ def test_a_sample_that_tells_nothing_counts_neither_as_right_nor_as_wrong():
     record = {**RECORDS[0], "sample": {**RECORDS[0]["sample"], "commits": 1}}
     text = advised.document([record])
     assert "Of 0 rates 0 are within 15%; of 0 p99 0 are within 25%." in text
-    assert text.splitlines()[2].endswith("| - | 166.9 | - | - | 143 | - |")
+    assert text.splitlines()[2].endswith("| - | 504.1 | - | - | 12.75 | - |")

@@ -28,9 +28,10 @@ FILE = "advice.json"
 WAIT_POINTS = (commit_model.AFTER_SYNC, commit_model.AFTER_COMMIT)
 # Fewer commits than these say nothing about the next ones.
 FEWEST = 50
-# An acknowledgement takes the time of so many answers to a trivial query, and for its group the
-# work of so many: docs/evidence/advise.md has what these were fitted to.
-DELAY, WORK = 2.5, 0.25
+# An acknowledgement takes the time of so many answers to a trivial query, for its group the work
+# of so many, and for each commit in it; and a slow commit meets this share of the stalls that a
+# trivial query does. docs/evidence/advise.md has what these were fitted to.
+DELAY, WORK, WAKE, STALL = 0.75, 0.25, 0.2, 0.5
 # A session that is idle for less between two commits is on its way, and does not pause.
 LEAST_PAUSE = 0.02
 # Above the first share of commits that wait for a row, one row is taken to hold up all of them;
@@ -236,8 +237,10 @@ def predict(
     }
     if trip_ms is None or made["unknown"]:
         return made
-    waits, wake = trip_ms + DELAY * now["answer_ms"], WORK * now["answer_ms"]
-    reached = commit_model.simulate(source, wait_point, waits / 1000, wake / 1000)
+    answer = now["answer_ms"] / 1000
+    waits = trip_ms + DELAY * now["answer_ms"]
+    reply = commit_model.Reply(waits / 1000, WORK * answer, WAKE * answer)
+    reached = commit_model.simulate(source, wait_point, reply)
     turns = taken_in_turn(hot(sample), wait_point, cluster.names.waits_together)
     slower = 1.0
     if turns != NOTHING:
@@ -255,10 +258,10 @@ def predict(
 
 def stall(sample: Sample) -> float:
     """Milliseconds for which the source holds up one statement in a hundred: the simulation has no
-    stalls, and a commit meets those that a trivial query does.
+    stalls, and a commit meets a part of those that a trivial query does.
     """
     answers = sample["answer_ms"]
-    return max(0.0, answers["p99"] - answers["p50"])
+    return STALL * max(0.0, answers["p99"] - answers["p50"])
 
 
 def fits(cluster: Cluster, predictions: Sequence[Prediction]) -> Fits:

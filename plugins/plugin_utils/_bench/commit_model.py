@@ -7,7 +7,8 @@ while it waits for a replica.
 throughput_limit.py has what a round trip allows at most. This is what the sessions reach:
 
 - Each session pauses, works (on one of the processors) and commits, over and over.
-- An acknowledgement has to wake threads of the source, which takes work once for its group.
+- An acknowledgement has to wake threads of the source, which takes work once for its group, and
+  the session of each commit has to be woken.
 - Commits that come while the binary log is written form the next group, which is written at once.
 - AFTER_COMMIT waits without a lock, and so does a commit without semi-sync.
 - AFTER_SYNC of MySQL waits in the commit stage: groups that come meanwhile wait for it, together
@@ -52,6 +53,23 @@ class Source(NamedTuple):
     keeps_log: bool
 
 
+class Reply(NamedTuple):
+    """What an acknowledgement costs.
+
+    Attributes:
+        trip: seconds until a replica has acknowledged what was written.
+        group: seconds of a processor that it takes from the source, once for a group.
+        each: the same for each of its commits.
+    """
+
+    trip: float = 0.0
+    group: float = 0.0
+    each: float = 0.0
+
+
+NO_REPLY = Reply()
+
+
 class Reached(NamedTuple):
     """What the sessions reach: commits a second, percentiles of the seconds that a commit takes
     without the pause, and commits in a group.
@@ -69,12 +87,11 @@ class Run:
     Args:
         source: what is simulated.
         wait_point: AFTER_SYNC, AFTER_COMMIT, or empty without semi-sync.
-        trip: seconds until a replica has acknowledged what was written.
-        wake: seconds of a processor that an acknowledgement takes from the source.
+        reply: what an acknowledgement costs.
     """
 
-    def __init__(self, source: Source, wait_point: str, trip: float, wake: float) -> None:
-        self.source, self.trip, self.wake = source, trip, wake
+    def __init__(self, source: Source, wait_point: str, reply: Reply) -> None:
+        self.source, self.trip, self.reply = source, reply.trip, reply
         self.holds = wait_point == AFTER_SYNC
         self.random = random.Random(1)  # noqa: S311
         self.cpus = [0.0] * source.cpus
@@ -88,7 +105,7 @@ class Run:
         self.groups = 0
         # (when it ended, how long it took) of each commit.
         self.done: list[tuple[float, float]] = []
-        spread = trip + source.pause + source.work * source.sessions
+        spread = reply.trip + source.pause + source.work * source.sessions
         for _session in range(source.sessions):
             heapq.heappush(self.pausing, (self.random.random() * spread, 0.0))
 
@@ -106,7 +123,7 @@ class Run:
     def finish(self, members: list[float], at: float) -> None:
         for place, began in enumerate(members):
             self.done.append((at, at - began))
-            besides = 0.0 if place else self.wake
+            besides = self.reply.each + (0.0 if place else self.reply.group)
             heapq.heappush(self.pausing, (at + self.varied(self.source.pause), besides))
 
     def write(self, at: float) -> None:
@@ -156,8 +173,8 @@ class Run:
         )
 
 
-def simulate(source: Source, wait_point: str = "", trip: float = 0.0, wake: float = 0.0) -> Reached:
-    return Run(source, wait_point, trip, wake).go()
+def simulate(source: Source, wait_point: str = "", reply: Reply = NO_REPLY) -> Reached:
+    return Run(source, wait_point, reply).go()
 
 
 def fitted(source: Source, rate: float, group: float | None = None) -> Source:
