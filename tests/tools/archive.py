@@ -169,6 +169,7 @@ def main() -> int:
     parser.add_argument("--kind", choices=("docker", "uml"), required=True)
     parser.add_argument("--document", type=Path)
     given = parser.parse_args()
+    commit = galaxy.run("git", "rev-parse", "--short", "HEAD").strip()
     with tempfile.TemporaryDirectory(prefix="semisync-archive-") as name:
         folder = Path(name)
         archive = galaxy.build(folder)
@@ -181,7 +182,6 @@ def main() -> int:
                 run.step(*step)
         except ArchiveError as error:
             sys.exit(f"archive: error: {error}")
-    commit = galaxy.run("git", "rev-parse", "--short", "HEAD").strip()
     words = (run.version, given.kind, time.strftime("%Y-%m-%d"), commit, ", ".join(run.took))
     row = f"| {' | '.join(words)} |"
     print(row)
