@@ -31,6 +31,7 @@ LOAD = (
     f" VALUES (1);' | timeout 90 {CLIENT}\""
 )
 VERSION = f'{CLIENT} --batch --skip-column-names --execute "SELECT VERSION()"'
+OFF = f'{CLIENT} --execute "SET GLOBAL rpl_semi_sync_%s_enabled = 0"'
 # What rotate.yml changes; whatever comes after it needs it.
 ROTATED = "semisync_replication_password=another"
 CUT, START, SHELL = "cut", "start", "shell"
@@ -40,8 +41,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("procedure", *PAIR, *QUICK, "-e", "semisync_baseline_iterations=1"),
     ("site",),
     ("verify",),
-    # What semi-sync would cost is asked without it.
-    ("remove",),
+    # What semi-sync would cost is asked without it; site.yml switches it on again.
+    (SHELL, "source", f"{OFF % 'source'} || {OFF % 'master'}"),
     (SHELL, "source", LOAD),
     ("advise",),
     (SHELL, "source", "systemctl stop archive-load"),

@@ -419,5 +419,6 @@ def work_premises(
         target.host,
         values.same_value(target.facts["variables"]["read_only"], "ON"),
         f"read_only is {target.facts['variables']['read_only']}",
-        "run site.yml, or SET GLOBAL read_only = 1 there: clients may write to it",
+        "SET GLOBAL read_only = 1 there: clients may write to it. site.yml does so only if it set"
+        " up the replication",
     )
