@@ -290,10 +290,10 @@ cores: ## the built collection and the unit tests of its actions with another an
 	@$(tools) PYTHONPATH=tests python tests/tools/cores.py $(if $(wildcard $(inventory)/hosts.yml),--inventory $(inventory))
 
 .PHONY: archive
-archive: ## the built archive in an empty place: every playbook of it on a new source and two replicas (SERVER, RELEASE or TARBALL, LAB)
-	@$(MAKE) lab-up REPLICAS=2
-	@$(tools) PYTHONPATH=tests python tests/tools/archive.py --inventory $(inventory) --kind $(LAB) --document docs/evidence/archive.md
-	@$(MAKE) lab-down
+archive: ## the built archive in an empty place: every playbook of it on a new source and two replicas of kind uml (SERVER, RELEASE or TARBALL)
+	@$(MAKE) lab-up LAB=uml REPLICAS=2
+	@$(tools) PYTHONPATH=tests python tests/tools/archive.py --inventory inventory/lab-uml/hosts.yml --document docs/evidence/archive.md
+	@$(MAKE) lab-down LAB=uml
 
 .PHONY: certified
 certified: ## the checklist for Ansible's community package, line by line: passed, failed, or not judged here

@@ -1,30 +1,26 @@
 """The built archive in an empty place: every playbook of it on a source and two replicas, bare at
 first.
 
-    archive.py --inventory FILE --kind docker|uml [--document docs/evidence/archive.md]
+    archive.py --inventory FILE [--document docs/evidence/archive.md]
 
-The lab's hosts must be new. A step that does not end as it must ends this. The page gets a row.
+The hosts are those of a new lab of kind uml: procedure.yml needs a real delay. A step that does not
+end as it must ends this. The page gets a row.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
-
-from tools import galaxy  # noqa: E402
+from tools import galaxy
 
 CLIENT = "$(command -v mariadb || command -v mysql || echo /usr/local/mysql/bin/mysql)"
 CONSENT = ("-e", "semisync_allow_disruption=true")
 QUICK = (*CONSENT, "-e", "semisync_benchmark_profile=quick")
-PAIR = ("-i", str(PROJECT / "lab" / "spare.yml"), "--limit", "source:replica1")
+PAIR = ("-i", str(galaxy.PROJECT / "lab" / "spare.yml"), "--limit", "source:replica1")
 # For advise.yml: one session that commits, for a minute and a half.
 LOAD = (
     "systemd-run --collect --unit archive-load sh -c \"yes 'INSERT INTO important.stuff (details)"
@@ -71,11 +67,6 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("verify",),
     ("remove",),
 )
-SHOWN = 4000
-
-
-class ArchiveError(Exception):
-    """A step did not end as it must; what was said."""
 
 
 def playbooks_left_out(installed: Path) -> set[str]:
@@ -90,11 +81,10 @@ class Run:
     Args:
         folder: an empty place in which the archive is installed.
         inventory: of the lab's hosts.
-        kind: of the lab.
     """
 
-    def __init__(self, folder: Path, inventory: Path, kind: str) -> None:
-        self.folder, self.inventory, self.kind = folder, inventory.resolve(), kind
+    def __init__(self, folder: Path, inventory: Path) -> None:
+        self.folder, self.inventory = folder, str(inventory.resolve())
         self.took: list[str] = []
         self.common: list[str] = []
         hook = folder / "upgrade.yml"
@@ -104,45 +94,18 @@ class Run:
         self.known = {"version": series, "hook": str(hook)}
 
     def command(self, *words: str) -> str:
-        """What a command prints.
-
-        Raises:
-            ArchiveError: it failed.
-        """
-        done = subprocess.run(
-            words,
+        """What a command prints that has no other collections; its failure is ours."""
+        return galaxy.run(
+            *words,
             cwd=self.folder,
-            env={
-                **os.environ,
-                "ANSIBLE_COLLECTIONS_PATH": str(self.folder),
-                "ANSIBLE_HOST_KEY_CHECKING": "False",
-            },
-            check=False,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            ANSIBLE_COLLECTIONS_PATH=str(self.folder),
+            ANSIBLE_HOST_KEY_CHECKING="False",
         )
-        if done.returncode:
-            raise ArchiveError(
-                f"{' '.join(words)} ended with {done.returncode}:\n{done.stdout[-SHOWN:]}"
-            )
-        return done.stdout
 
     def on_host(self, host: str, script: str) -> str:
         """What a shell command on a host prints."""
-        said = self.command(
-            "ansible",
-            "-i",
-            str(self.inventory),
-            host,
-            "-b",
-            "-m",
-            "ansible.builtin.shell",
-            "-a",
-            script,
-            "--one-line",
-        )
+        words = ("-i", self.inventory, host, "-b", "-m", "ansible.builtin.shell", "--one-line")
+        said = self.command("ansible", *words, "-a", script)
         return said.rpartition("(stdout)")[2].strip()
 
     def step(self, name: str, *more: str) -> None:
@@ -150,11 +113,10 @@ class Run:
         if name == SHELL:
             self.on_host(*more)
         elif name in (CUT, START):
-            lab = str(PROJECT / "lab")
-            self.command(sys.executable, lab, name, "--kind", self.kind, *more)
+            self.command(sys.executable, str(galaxy.PROJECT / "lab"), name, "--kind", "uml", *more)
         else:
             begin = time.monotonic()
-            words = ["ansible-playbook", "-i", str(self.inventory), f"dbre.semisync.{name}"]
+            words = ["ansible-playbook", "-i", self.inventory, f"dbre.semisync.{name}"]
             filled = [word.format(**self.known) for word in more]
             self.command(*words, *filled, *self.common)
             if ROTATED in more:
@@ -167,7 +129,6 @@ def main() -> int:
     """Every step; the first that does not end as it must is told."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--inventory", type=Path, required=True)
-    parser.add_argument("--kind", choices=("docker", "uml"), required=True)
     parser.add_argument("--document", type=Path)
     given = parser.parse_args()
     commit = galaxy.run("git", "rev-parse", "--short", "HEAD").strip()
@@ -177,13 +138,10 @@ def main() -> int:
         left_out = playbooks_left_out(galaxy.install(archive, folder))
         if left_out:
             sys.exit(f"archive: error: no step runs {', '.join(sorted(left_out))}")
-        try:
-            run = Run(folder, given.inventory, given.kind)
-            for step in STEPS:
-                run.step(*step)
-        except ArchiveError as error:
-            sys.exit(f"archive: error: {error}")
-    words = (run.version, given.kind, time.strftime("%Y-%m-%d"), commit, ", ".join(run.took))
+        run = Run(folder, given.inventory)
+        for step in STEPS:
+            run.step(*step)
+    words = (run.version, time.strftime("%Y-%m-%d"), commit, ", ".join(run.took))
     row = f"| {' | '.join(words)} |"
     print(row)
     if given.document:

@@ -65,7 +65,7 @@ def carried(name: str) -> int:
 
 def test_what_a_role_change_reads_of_a_host_is_read_with_little():
     # The steps look and reach, of a switchover and of a failover.
-    assert carried("semisync_role_look.py") <= 3755
+    assert carried("semisync_role_look.py") <= 3740
 
 
 def test_how_a_server_ended_is_read_with_little():

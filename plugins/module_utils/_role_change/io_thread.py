@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils._host import detached
@@ -200,21 +200,23 @@ def resume_io_thread(
 ) -> dict[str, object]:
     """Restart the IO thread if this run has stopped it."""
     io_thread_resume.release(io_thread_resume.address(module, plan.token))
-    channel = channels.default_channel(server.channels(names))
-    steps = start_steps(names) if channel and channel["io_running"] == "No" else []
-    if steps and discards(names, channel):
-        module.warn(f"{LEFT_STOPPED}: {DISCARDS}")
-        steps = []
-    run_steps(server, steps)
+    steps = start(server, names, module.warn)
     return {"changed": bool(steps), "statements": role_statements.shown(steps)}
 
 
-def discards(names: Names, channel: Channel | None) -> bool:
-    """Whether a start of the IO thread would discard what was received: MariaDB, both threads
-    stopped, by GTID (MDEV-4698).
+def start(server: Server, names: Names, complain: Callable[[str], object]) -> list[Step]:
+    """Start the thread if it stands still; the statements. Not if that would discard what was
+    received: on MariaDB by GTID, once both threads are stopped (MDEV-4698).
     """
-    stopped = channel is not None and channel["sql_running"] == "No"
-    return names.mariadb and stopped and bool(channel and channel["gtid"])
+    channel = channels.default_channel(server.channels(names))
+    if not channel or channel["io_running"] != "No":
+        return []
+    if names.mariadb and channel["gtid"] and channel["sql_running"] == "No":
+        complain(f"{LEFT_STOPPED}: {DISCARDS}")
+        return []
+    steps = start_steps(names)
+    run_steps(server, steps)
+    return steps
 
 
 def run_stop(server: Server, how: Stop) -> None:
@@ -256,12 +258,8 @@ def start_again(module: AnsibleModule) -> None:
     """
     server = try_again(RESTART, lambda: Server(login.connect(module)))
     # Held until the connection ends, so that no part begins in between.
-    if not locks.take(server, lock_holder.RUN_LOCK, LOCK):
-        detached.complain(f"{LEFT_STOPPED}: another role change is in progress on this server")
+    if locks.take(server, lock_holder.RUN_LOCK, LOCK):
+        start(server, identify(server), detached.complain)
     else:
-        names = identify(server)
-        if discards(names, channels.default_channel(server.channels(names))):
-            detached.complain(f"{LEFT_STOPPED}: {DISCARDS}")
-        else:
-            run_steps(server, start_steps(names))
+        detached.complain(f"{LEFT_STOPPED}: another role change is in progress on this server")
     connection.close(server)

@@ -36,38 +36,25 @@ FRESH = 1.5
 NO_CONNECTION = 2003
 
 
-class Knock(threading.Thread):
+class Knock:
     """Whether anything at an address takes a connection or refuses it: begun while something else
     is done, because a host without power says nothing. It sends nothing and needs no TLS, so a
     module can end while it waits.
 
     Attributes:
         place: the address and the port.
-        seen: what became of it: "" (not known yet), "open", "closed", "failed", or "silent".
+        seen: "" (not known yet), then for good "open", "closed", "failed" or "silent".
     """
 
     def __init__(self, place: Place) -> None:
-        super().__init__(daemon=True)
-        self.place = key_of(place)
-        self.seen = ""
+        self.place, self.seen = key_of(place), ""
         self.known = threading.Event()
+        self.lost: list[float] = []
         self.until = time.monotonic() + EXPECTED_DEAD
-        self.start()
+        for after in TRIES:
+            threading.Thread(target=self.run, args=(after,), daemon=True).start()
 
-    def run(self) -> None:
-        tries = [threading.Thread(target=self.once, args=(after,), daemon=True) for after in TRIES]
-        for one in tries:
-            one.start()
-        for one in tries:
-            one.join()
-        self.tell("silent")
-
-    def tell(self, seen: str) -> None:
-        """What is known first stays."""
-        self.seen = self.seen or seen
-        self.known.set()
-
-    def once(self, after: float) -> None:
+    def run(self, after: float) -> None:
         """Try it after some seconds, unless it is known by then."""
         if self.known.wait(after):
             return
@@ -75,14 +62,18 @@ class Knock(threading.Thread):
             socket.create_connection(self.place, timeout=EXPECTED_DEAD - after).close()
             self.tell("open")
         except socket.timeout:
-            pass
+            self.lost.append(after)
+            if len(self.lost) == len(TRIES):
+                self.tell("silent")
         except (OSError, UnicodeError) as error:
             self.tell("closed" if isinstance(error, ConnectionRefusedError) else "failed")
 
+    def tell(self, seen: str) -> None:
+        self.seen = self.seen or seen
+        self.known.set()
+
     def silent(self) -> bool:
-        """Whether it has said nothing for as long as a host may take, until just now; waits for
-        that. If its name takes longer to be resolved, it is not known.
-        """
+        """Whether nothing came until just now; waits. A name that resolves later is not silent."""
         self.known.wait(max(0.0, self.until - time.monotonic()) + 0.05)
         return self.seen == "silent" and time.monotonic() - self.until < FRESH
 
@@ -101,7 +92,6 @@ def places_of(others: list[Place], info: RoleState) -> list[Place]:
     own = [Place(channel["source_host"], channel["source_port"])] if channel else []
     tls = bool(info["tls"]["on"])
     listening = [place for place in [*others, *own] if place.address]
-    # A dictionary removes duplicates and keeps the order.
     once = {key_of(place): True for place in listening}
     return [Place(address, port, tls, known=False) for address, port in once]
 
@@ -129,9 +119,7 @@ def try_all(
         seen = bool(knock and knock.seen in ("open", "closed"))
         row["there"] = seen or error is None or answered(error) or responded(error)
 
-    threads = [
-        threading.Thread(target=attempt, args=(place, row)) for place, row in zip(places, tried)
-    ]
+    threads = [threading.Thread(target=attempt, args=pair) for pair in zip(places, tried)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -166,9 +154,7 @@ def answered(error: ServerError) -> bool:
     driver after the server spoke. False if no connection was made (2000 to 2999 are the client
     library's own errors).
     """
-    if "cryptography" in str(error):
-        return True
-    if error.number == TLS_FAILED:
+    if "cryptography" in str(error) or error.number == TLS_FAILED:
         return True
     return error.number is not None and not (error.number == 0 or 2000 <= error.number < 3000)
 

@@ -237,9 +237,9 @@ def predict(
     }
     if trip_ms is None or made["unknown"]:
         return made
-    answer = now["answer_ms"] / 1000
-    waits = trip_ms + DELAY * now["answer_ms"]
-    reply = commit_model.Reply(waits / 1000, WORK * answer, WAKE * answer)
+    answer = now["answer_ms"]
+    waits = trip_ms + DELAY * answer
+    reply = commit_model.Reply(waits / 1000, WORK * answer / 1000, WAKE * answer / 1000)
     reached = commit_model.simulate(source, wait_point, reply)
     turns = taken_in_turn(hot(sample), wait_point, cluster.names.waits_together)
     slower = 1.0

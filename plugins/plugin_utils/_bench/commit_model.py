@@ -91,7 +91,7 @@ class Run:
     """
 
     def __init__(self, source: Source, wait_point: str, reply: Reply) -> None:
-        self.source, self.trip, self.reply = source, reply.trip, reply
+        self.source, self.reply = source, reply
         self.holds = wait_point == AFTER_SYNC
         self.random = random.Random(1)  # noqa: S311
         self.cpus = [0.0] * source.cpus
@@ -135,10 +135,10 @@ class Run:
         end = at + self.varied(self.source.log)
         self.log_free = end
         if not self.holds:
-            self.finish(members, end + self.trip)
+            self.finish(members, end + self.reply.trip)
         elif self.source.keeps_log:
             self.log_free = max(end, self.stage_free)
-            self.stage_free = max(self.log_free, end + self.trip)
+            self.stage_free = max(self.log_free, end + self.reply.trip)
             self.finish(members, self.stage_free)
         else:
             self.written.append((end, members))
@@ -149,7 +149,7 @@ class Run:
         while self.written and self.written[0][0] <= at:
             last, more = self.written.popleft()
             members += more
-        self.stage_free = max(at, last + self.trip)
+        self.stage_free = max(at, last + self.reply.trip)
         self.finish(members, self.stage_free)
 
     def go(self) -> Reached:

@@ -32,6 +32,9 @@ class Module:
     def __init__(self, **params):
         self.params = dict(params, login_unix_socket="/run/x", login_port=3306)
 
+    def warn(self, words):
+        raise AssertionError(words)
+
 
 @pytest.fixture(name="server")
 def fixture_server(monkeypatch):
@@ -73,7 +76,7 @@ def test_it_is_stopped_alone_and_read_behind_the_stop(server):
     ],
 )
 def test_its_source_is_tried_once_more(monkeypatch, server, user, seen, server_there, answered):
-    monkeypatch.setattr(trials.Knock, "run", lambda self: setattr(self, "seen", seen))
+    monkeypatch.setattr(trials.Knock, "run", lambda self, _after: self.tell(seen))
     monkeypatch.setattr(trials, "reach_place", lambda *_words: ("", server_there))
     plan = IoThreadPlan("feed", user=user)
     assert io_thread.stop(Module(), plan, server, NAMES)["source_answered"] is answered
